@@ -45,7 +45,7 @@ from tacit.errors import (
 if TYPE_CHECKING:
     from tacit import audit
     from tacit.device import Guard
-    from tacit.evaluate import evaluate_personalised, evaluate_release
+    from tacit.evaluate import evaluate_personalised, evaluate_release, evaluate_series
     from tacit.groups import Groups
     from tacit.log import Log, read_log, synthetic_log
     from tacit.pool import Agent, Pool, simulate_pool
@@ -69,7 +69,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "tacit.audit": "audit",
     "tacit.device": "Guard",
-    "tacit.evaluate": "evaluate_personalised evaluate_release",
+    "tacit.evaluate": "evaluate_personalised evaluate_release evaluate_series",
     "tacit.groups": "Groups",
     "tacit.log": "Log read_log synthetic_log",
     "tacit.pool": "Agent Pool simulate_pool",
@@ -119,6 +119,7 @@ __all__ = [
     "audit",
     "evaluate_personalised",
     "evaluate_release",
+    "evaluate_series",
     "expected_rows",
     "read_log",
     "resample",

@@ -19,6 +19,7 @@ from tacit.errors import TacitError
 
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     "release": tacit.evaluate_release,
+    "series": tacit.evaluate_series,
     "personalised": tacit.evaluate_personalised,
 }
 
@@ -46,6 +47,7 @@ def test_the_command_has_the_librarys_defaults(name: str) -> None:
     ("name", "given", "options"),
     [
         ("release", {"mechanisms": ["zealous"], "epsilons": [0.0]}, ["-m", "zealous", "--epsilon", "0"]),
+        ("series", {"weeks": 4, "length": 0.0}, ["--weeks", "4", "--length", "0"]),
         ("personalised", {"ambient": "nowhere"}, ["--ambient", "nowhere"]),
     ],
 )
@@ -53,7 +55,7 @@ def test_both_doors_refuse_alike_and_remedies_are_parameters(
     name: str, given: dict[str, Any], options: list[str], tmp_path: Path
 ) -> None:
     log = write_popular_log(tmp_path / "log.parquet", 40)
-    places = [log] if name == "release" else []
+    places = [log] if name != "personalised" else []
     with pytest.raises(TacitError) as refused:
         EVALUATIONS[name](*places, tmp_path / "out", **given)
     quoted = re.findall(r"`(\w+)(?:=[^`]*)?`", f"{refused.value} {getattr(refused.value, 'remedy', '')}")

@@ -87,6 +87,31 @@ def personalised(
     _measure(evaluate_personalised, "Personalising", "ways", **options)
 
 
+def series(
+    log: o.LogFile,
+    to: Annotated[Path | None, typer.Option("--output", "-o")] = None,
+    weeks: int = 13,
+    length: float = 168,
+    epsilons: Annotated[list[float] | None, typer.Option("--epsilon")] = None,
+    delta: float = 1e-6,
+    count_every: int = 4,
+    new: int = 32,
+    seed: o.Seed = 0,
+    force: o.ForceFlag = False,
+    as_json: o.JsonFlag = False,
+) -> None:
+    """Measure what a series would publish of a log of the past, week by week, before one is opened.
+
+    Beside it stand a release a week and one at the end under the same budget, how far off counts and changes
+    are, and how soon a new query is found. Nothing is charged or published; the figures are as sensitive as
+    the log.
+    """
+    options = locals()
+    from tacit.evaluate import evaluate_series
+
+    _measure(evaluate_series, "Publishing week by week", "ways", **options)
+
+
 _HEADINGS = {
     "Judged by people": "topics qrels run",
     "What to try": "mechanisms tasks epsilons delta ks",
@@ -98,6 +123,7 @@ register = verb_group(
     "Measure what privacy costs in search quality.",
     [
         verb(release, "log.parquet -o report", by="tacit.evaluate:evaluate_release", headings=_HEADINGS),
+        verb(series, "log.parquet --weeks 13 --epsilon 1", by="tacit.evaluate:evaluate_series"),
         verb(personalised, "-o ways --users 12", by="tacit.evaluate:evaluate_personalised"),
     ],
 )

@@ -1,9 +1,10 @@
 """Evaluation: what each guard costs in search quality.
 
-Two functions, each of which gives :class:`Results`::
+Three functions, each of which gives :class:`Results`::
 
     tacit.evaluate_release(log, "costs")    every way to release a log, on retrieval tasks
     tacit.evaluate_personalised()           all ways to personalise, on the same queries
+    tacit.evaluate_series(log)              a year of weekly publications, week by week
 
 Inside, imports run one way::
 
@@ -11,7 +12,7 @@ Inside, imports run one way::
     tasks/                         the retrieval tasks, a file each
     sweep/                         mechanisms, budgets and parameters on all tasks, resumable, with tests
     report/                        figures, sentences, pages
-    release, personalised          the evaluations
+    release, personalised, series  the evaluations
 
 The public names load when they are first used: they need the packages of ``tacit[report]``.
 """
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.evaluate.personalised import evaluate_personalised
     from tacit.evaluate.release import evaluate_release
     from tacit.evaluate.results import Results
+    from tacit.evaluate.series import evaluate_series
     from tacit.evaluate.task import Task, run_task
     from tacit.evaluate.tasks import task_class, task_names
 
@@ -37,14 +39,15 @@ _HOMES = {
     "personalised": ("evaluate_personalised",),
     "release": ("evaluate_release",),
     "results": ("Results",),
+    "series": ("evaluate_series",),
     "task": ("Task", "run_task"),
     "tasks": ("task_class", "task_names"),
 }
 _NEEDED = ("altair", "ir_measures", "vl_convert")
 
 __all__ = [
-    "LogPart", "ReleasedData", "Results", "Task", "evaluate_personalised", "evaluate_release", "folds",
-    "released_whole", "run_task", "task_class", "task_names",
+    "LogPart", "ReleasedData", "Results", "Task", "evaluate_personalised", "evaluate_release",
+    "evaluate_series", "folds", "released_whole", "run_task", "task_class", "task_names",
 ]  # fmt: skip
 
 

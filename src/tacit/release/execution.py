@@ -389,14 +389,16 @@ def cut_to(holdings: Holdings, held: int, source: RandomSource) -> Holdings:
     sizes = np.diff(holdings.starts)
     if sizes.size == 0 or sizes.max() <= held:
         return holdings
-    many = np.flatnonzero(sizes > held)
+    places = np.flatnonzero(np.repeat(sizes > held, sizes))
+    owners = np.repeat(np.flatnonzero(sizes > held), sizes[sizes > held])
+    alike = True
+    while alike:  # 64 random bits an item, each user's smallest stay; if any are equal, all are drawn again
+        lots = source.words(places.size)
+        order = np.lexsort((lots, owners))
+        alike = bool(((np.diff(lots[order]) == 0) & (np.diff(owners) == 0)).any())
+    ranks = np.arange(places.size) - np.searchsorted(owners, owners)
     keep = np.ones(holdings.items.size, dtype=np.bool_)
-    for start, size in zip(holdings.starts[many].tolist(), sizes[many].tolist(), strict=True):
-        # 64 random bits an item, the smallest stay; equal ones are drawn again with all the others.
-        lots = source.words(size)
-        while np.unique(lots).size < size:
-            lots = source.words(size)
-        keep[start + np.argsort(lots)[held:]] = False
+    keep[places[order[ranks >= held]]] = False
     starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, held))]).astype(np.int64)
     return replace(holdings, starts=starts, items=holdings.items[keep])
 

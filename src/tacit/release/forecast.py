@@ -15,6 +15,8 @@ found in one round steers the next, so no formula sums chances item by item. For
 some are drawn by lot; for more, every weight grows in proportion, which is to say that noise, thresholds and
 cuts shrink by as much.
 
+So is a series, week by week, on a synthetic log of as many weeks (:mod:`tacit.release.series.trial`).
+
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +41,16 @@ from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Held, Holdings, count_once, select
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.rounds_analysis import people_needed
-from tacit.release.schedule import AdaptiveRounds, Keys, Part, Round, Schedule, Selection, SingleCount
+from tacit.release.schedule import (
+    AdaptiveRounds,
+    Keys,
+    Part,
+    Round,
+    Schedule,
+    Selection,
+    SeriesRounds,
+    SingleCount,
+)
 from tacit.validation import whole
 
 WORLDS = (10_000, 100_000)
@@ -115,6 +127,9 @@ class Foreseen:
             19 of 20 lie within.
         deviation: the middle of the standard deviations of counts; None where it is not foreseen.
         needed: about how many people an item needs to be found by half; None where no formula says it.
+        by_week: of a series, how many queries are found by the end of each week.
+        errors: of a series, how far off the counts of the 50 and of the 200 most frequent queries are, and
+            the changes of the first.
     """
 
     users: int
@@ -122,6 +137,8 @@ class Foreseen:
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     deviation: float | None = None
     needed: float | None = None
+    by_week: tuple[int, ...] = ()
+    errors: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         form: dict[str, Any] = {"expected_users": self.users, "expected_rows": self.rows}
@@ -129,6 +146,9 @@ class Foreseen:
             form["expected_range"] = {table: list(ends) for table, ends in self.ranges.items()}
             form["expected_deviation"] = self.deviation
             form["people_needed"] = self.needed
+        if self.by_week:
+            form["expected_by_week"] = list(self.by_week)
+            form["expected_errors"] = [each if math.isfinite(each) else None for each in self.errors]
         return form
 
 
@@ -158,6 +178,8 @@ def foresee(asked: Mechanism | Plan[Any], users: int, report: Callable[[str], ob
     users = whole("users", users, 1)
     plan, size = plan_of(asked), _world_for(users)
     share = users / size
+    if plan.schedule.series is not None:
+        return _series(plan.schedule.series, users, report)
     with open_engine() as engine:
         counting = plan.count(engine, engine.log(_world(size, report)))
         if plan.schedule.selection is not None:
@@ -175,6 +197,32 @@ def _rows_of(engine: Engine, part: Part, counting: Counting, share: float) -> fl
     spectrum = engine.table(kept.group_by("count").aggregate(keys=kept.count()))
     counted = np.asarray(spectrum.column("count")).astype(np.int64)
     return float((_passes(part, counted, share) * np.asarray(spectrum.column("keys"))).sum())
+
+
+_SERIES_WORLD = 10_000
+
+
+def _series(rounds: SeriesRounds, users: int, report: Callable[[str], object]) -> Foreseen:
+    """Carry all weeks out on a synthetic log of as many, of 10,000 users at most."""
+    from tacit.release.series.trial import carry_out, in_units_of, read_stream
+    from tacit.world.synth import SyntheticLog
+
+    size = min(users, _SERIES_WORLD)
+    report(f"making a synthetic log of {rounds.weeks} weeks of {size:,} users to estimate from")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.parquet"
+        SyntheticLog(size, seed=_SEED, weeks=rounds.weeks).write(path)
+        stream = read_stream(path, rounds.weeks)
+    report("carrying the series out on it")
+    found = carry_out(stream, in_units_of(rounds, users / size))
+    last = found.by_week[-1]
+    return Foreseen(
+        users,
+        {"queries": float(last)},
+        {"queries": _range_of([last, last])},
+        by_week=tuple(found.by_week),
+        errors=found.errors,
+    )
 
 
 _DRAWS = 8
@@ -273,14 +321,30 @@ def in_words(expected: Foreseen) -> str:
         lines.append(f"An item needs about {expected.needed:.0f} people to be found by half.")
     if expected.deviation is not None:
         lines.append(f"A count is off by about {expected.deviation:.0f} (standard deviation, in the middle).")
-    if is_rough(expected.users):
-        lines.append(f"This is rough: it is judged by a log of {WORLDS[-1]:,} users.")
+    if expected.by_week:
+        lines.append(_by_week(expected))
+    world = _SERIES_WORLD if expected.by_week else WORLDS[-1]
+    if expected.users > REACH * world:
+        lines.append(f"This is rough: it is judged by a log of {world:,} users.")
     if expected.needed is not None and sum(expected.rows.values()) < FEWEST_ROWS:
         lines.append(
             "So few users are better served by `tacit plan topics`, whose rows are always there, or by "
             "keywords (`--item keywords`), which more people have in common than whole queries."
         )
     return " ".join(lines)
+
+
+def _by_week(expected: Foreseen) -> str:
+    """Say how many queries of a series are out by when, and how far off counts and changes are."""
+    weeks = len(expected.by_week)
+    at = sorted({1, math.ceil(weeks / 4), math.ceil(weeks / 2), weeks})
+    said = ", ".join(f"{expected.by_week[week - 1]:,} by week {week}" for week in at)
+    off = [f"{each:.0%}" if math.isfinite(each) else "unknown" for each in expected.errors]
+    counts = (
+        f" Counts of the 50 most frequent are off by {off[0]} in the middle, of the 200 by {off[1]}, changes "
+        f"of the first by {off[2]}; what is not published counts as 100%."
+    )
+    return f"Queries: {said}.{counts if math.isfinite(expected.errors[0]) else ''}"
 
 
 def refuse_if_empty(expected: dict[str, float], users: int) -> None:

@@ -31,6 +31,7 @@ _STRAY = Fraction(1, 10**27)
 _BITS = 96
 
 
+@lru_cache(maxsize=16)  # a week states it several times
 def series_cost(schedule: SeriesRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
     """What carrying out the whole series costs, however far it is carried out."""
     return Cost(series_mu(schedule), series_disclosure(schedule)).under(neighbours)

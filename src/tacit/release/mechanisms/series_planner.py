@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from scipy.special import ndtri
 
@@ -66,6 +67,7 @@ class SeriesLayout:
 DEFAULT = SeriesLayout()
 
 
+@lru_cache(maxsize=16)
 def plan_series(
     epsilon: float,
     delta: float,

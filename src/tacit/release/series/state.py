@@ -11,6 +11,7 @@ show what was erased as an exact difference.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import io
 import json
@@ -75,9 +76,14 @@ class SeriesKey:
 
     def users(self, names: pa.Array) -> pa.Array:
         """Keyed hashes of users."""
-        key = self._for("users")
-        hashed = [hmac.digest(key, name.encode(), "sha256")[:_HASH_BYTES] for name in names.to_pylist()]
-        return pa.array(hashed, pa.binary(_HASH_BYTES))
+        keyed = hashlib.blake2b(key=self._for("users"), digest_size=_HASH_BYTES)
+
+        def hashed(name: str) -> bytes:
+            one = keyed.copy()
+            one.update(name.encode())
+            return one.digest()
+
+        return pa.array(map(hashed, names.to_pylist()), pa.binary(_HASH_BYTES))
 
     def mark(self, path: Path, use: str) -> str:
         """A keyed hash of a file."""

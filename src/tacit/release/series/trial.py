@@ -1,0 +1,209 @@
+"""A series tried on a log in memory, beside a release a week and one at the end under the same budget.
+
+For owners before they decide, and for plans on synthetic logs: nothing is charged and nothing published.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.errors import InfeasibleError
+from tacit.privacy.accounting.loss import gaussian_mu
+from tacit.privacy.arithmetic import ROUNDING
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.engines import memory_for, open_engine
+from tacit.release.execution import Holdings, select
+from tacit.release.mechanisms.adaptive import PER_USER
+from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
+from tacit.release.mechanisms.adaptive_planner import plan_rounds
+from tacit.release.preparation import Preparation
+from tacit.release.schedule import SeriesRounds, StepFunction, WeighingByStandings
+from tacit.release.series.course import Course, count_of
+from tacit.release.series.state import words_of
+
+SHARES = (0.0025, 0.005, 0.01, 0.02)
+"""Of the active users of a week: who asks a new query, from the middle of the period on."""
+TOPS = (50, 200)
+"""Of so many most frequent queries the error of counts is told."""
+_SOURCE = OperatingSystemRandomness()
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Pairs of user and item by week, with the number of words of each item. Secret.
+
+    Args:
+        users: how many.
+        words: of each item.
+        weeks: of each, pairs of user and item, each once.
+        risers: items that were put in from the middle on, by the share of active users who ask them.
+    """
+
+    users: int
+    words: NDArray[np.uint8]
+    weeks: list[NDArray[np.int32]]
+    risers: dict[int, float] = field(default_factory=dict)
+
+
+def read_stream(
+    log: str | Path, weeks: int, *, hours: float = 168, risers: int = 0, seed: int = 0, scrub: bool = True
+) -> Stream:
+    """A log cut into weeks of so many hours from its first record on, with some new queries put in."""
+    with open_engine(memory=memory_for(Path(log))) as engine:
+        records = Preparation(scrub=scrub).apply(engine, engine.log(Path(log)))
+        asked = engine.table(records.select("user", "query", "time")).combine_chunks()
+    if not asked.num_rows:
+        raise InfeasibleError("the log has no record to cut into weeks.", "Give another log.")
+    times = np.asarray(asked.column("time").cast("timestamp[us]").cast("int64"))
+    week = ((times - times.min()) // round(hours * 3.6e9)).astype(np.int64)
+    users, items = (pc.dictionary_encode(asked.column(n)).combine_chunks() for n in ("user", "query"))
+    kinds = len(items.dictionary)
+    words = np.append(words_of(items.dictionary.cast("string")), np.full(risers, 2, np.uint8))
+    who, what = (np.asarray(each.indices).astype(np.int64) for each in (users, items))
+    lots, parts, made = np.random.default_rng(seed), np.array_split(np.arange(risers), len(SHARES)), []
+    new = {kinds + int(n): share for share, part in zip(SHARES, parts, strict=True) for n in part}
+    for number in range(weeks):
+        mine = week == number
+        pairs = np.unique(who[mine] * kinds + what[mine])
+        listed = [np.stack([pairs // kinds, pairs % kinds], axis=1)]
+        if number >= weeks // 2:
+            active = np.unique(listed[0][:, 0])
+            for item, share in new.items():
+                askers = active[lots.random(active.size) < share]
+                listed.append(np.stack([askers, np.full(askers.size, item)], axis=1))
+        made.append(np.concatenate(listed).astype(np.int32))
+    return Stream(len(users.dictionary), words, made, new)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a series found and counted.
+
+    Args:
+        by_week: how many queries were found by the end of each week.
+        found: the week of each item; -1 for those that are not found.
+        errors: the median relative error of the counts of the :data:`TOPS`, unpublished ones as 1, and of
+            changes from count to count of the first, after the first quarter; NaN without counts.
+        bias: by how much the counts of the 100 most frequent are too large, together.
+    """
+
+    by_week: list[int]
+    found: NDArray[np.int16]
+    errors: tuple[float, ...]
+    bias: float
+
+    def delays(self, stream: Stream) -> dict[float, int | None]:
+        """How many weeks new queries took, in the middle, by the share who ask them; None for never."""
+        middle: dict[float, int | None] = {}
+        for share in sorted(set(stream.risers.values())):
+            weeks = [int(self.found[item]) for item, of in stream.risers.items() if of == share]
+            late = sorted(week - len(stream.weeks) // 2 - 1 if week >= 0 else 999 for week in weeks)
+            middle[share] = late[len(late) // 2] if late[len(late) // 2] < 999 else None
+        return middle
+
+
+def carry_out(
+    stream: Stream, rounds: SeriesRounds, report: Callable[[int], object] = lambda _: None
+) -> Outcome:
+    """Carry a whole series out; ``report`` is told each week that is over."""
+    course, by_week, since = Course(rounds), list[int](), 0
+    measured, off = list[list[float]](), list[float]()
+    before: tuple[Any, Any] | None = None
+    for week, pairs in enumerate(stream.weeks, start=1):
+        course.make_room(stream.users, stream.words)
+        course.begin_week(pairs, _SOURCE)
+        for _ in range(rounds.per_week):
+            course.draw_round(_SOURCE)
+        if course.ends_with_count(week):
+            course.draw_count(_SOURCE)
+            together = np.unique(np.concatenate(stream.weeks[since:week]), axis=0)
+            truth = np.bincount(together[:, 1], minlength=stream.words.size)
+            counts = np.where(course.weights > 0, count_of(course.last), np.nan)
+            since, top = week, np.argsort(-truth)[: max(TOPS)]
+            off_by = np.nan_to_num(np.abs(counts[top] / np.maximum(1, truth[top]) - 1), nan=1.0)
+            line = [float(np.median(off_by[:most])) for most in TOPS]
+            if before is not None:
+                moved = (counts - before[0]) - (truth - before[1])
+                far = np.abs(moved[top[:50]]) / np.maximum(1, truth[top[:50]])
+                line.append(float(np.median(np.nan_to_num(far, nan=1.0))))
+            before = counts, truth
+            if week > rounds.weeks / 4:
+                measured.append(line)
+                known = top[:100][~np.isnan(counts[top[:100]])]
+                off.append(float(counts[known].sum() / max(1, truth[known].sum())) - 1)
+        course.end_week()
+        by_week.append(int((course.found >= 0).sum()))
+        report(week)
+    places = range(len(TOPS) + 1)
+    errors = tuple(_mean([line[place] for line in measured if len(line) > place]) for place in places)
+    return Outcome(by_week, course.found, errors, _mean(off))
+
+
+def _mean(numbers: list[float]) -> float:
+    return float(np.mean(numbers)) if numbers else math.nan
+
+
+def holdings(stream: Stream, first: int, last: int) -> Holdings:
+    """Who holds what in some weeks together."""
+    pairs = np.unique(np.concatenate(stream.weeks[first:last]), axis=0)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=stream.users))])
+    items = np.ascontiguousarray(pairs[:, 1])
+    return Holdings(starts.astype(np.int64), items, stream.words.size, stream.words)
+
+
+def at_end(stream: Stream, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
+    """How many queries one adaptive release of all weeks finds."""
+    rounds = plan_rounds(epsilon, delta, PER_USER, keys_only=keys_only)
+    return int(select(rounds, holdings(stream, 0, len(stream.weeks)), _SOURCE).items.size)
+
+
+def weekly(stream: Stream, epsilon: float, delta: float) -> list[int]:
+    """How many different queries adaptive releases of each week find so far.
+
+    μ² and what may be disclosed are shared out and add up: tighter than any rule of a ledger.
+    """
+    weeks = len(stream.weeks)
+    part = LAYOUT.noise_part * delta
+    mu, low, high = gaussian_mu(epsilon, part) / weeks**0.5, 0.0, epsilon
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_mu(middle, part / weeks) < mu else (low, middle)
+    rounds, seen, by_week = plan_rounds(low, delta / weeks, PER_USER), set[int](), list[int]()
+    for week in range(weeks):
+        seen |= set(select(rounds, holdings(stream, week, week + 1), _SOURCE).items.tolist())
+        by_week.append(len(seen))
+    return by_week
+
+
+def in_units_of(rounds: SeriesRounds, share: float) -> SeriesRounds:
+    """The rounds in units of ``share`` users: how a log of so many times the users would go."""
+
+    def least(sigma: int) -> int:
+        return max(ROUNDING + 1, round(sigma / share))
+
+    def steps(steered: StepFunction) -> StepFunction:
+        cuts = [round(cut / share) for cut in steered.cuts]
+        return replace(steered, cuts=tuple(max(cut, cuts[0] + n) for n, cut in enumerate(cuts)))
+
+    def weighing(each: WeighingByStandings) -> WeighingByStandings:
+        young = tuple(round(cut / share) for cut in each.young)
+        return replace(each, long=steps(each.long), short=steps(each.short), young=young)
+
+    tally = rounds.tally
+    if tally is not None:
+        tally = replace(tally, sigma=least(tally.sigma), weighing=steps(tally.weighing))
+    return replace(
+        rounds,
+        sigma=least(rounds.sigma),
+        thresholds=tuple(tuple(round(each / share) for each in line) for line in rounds.thresholds),
+        weighing=tuple(weighing(each) for each in rounds.weighing),
+        tally=tally,
+    )
