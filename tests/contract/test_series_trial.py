@@ -13,7 +13,7 @@ from tests.in_process import tacit as run
 import tacit
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.release.forecast import foresee, in_words
-from tacit.release.series.trial import Stream, carry_out, in_units_of, read_stream
+from tacit.release.series.trial import AskedByWeek, carry_out, in_units_of, read_stream
 from tacit.world.synth import SyntheticLog
 
 
@@ -57,7 +57,7 @@ def test_twice_the_users_are_half_the_noise(log: Path) -> None:
     """Everybody twice under the same rounds finds what everybody once does in units of two."""
     once = read_stream(log, 4)
     pairs = [np.concatenate([week, week + np.array([once.users, 0], np.int32)]) for week in once.weeks]
-    twice = Stream(2 * once.users, once.words, pairs)
+    twice = AskedByWeek(2 * once.users, once.words, pairs)
     rounds = tacit.Series(weeks=4, epsilon=8, delta=1e-3, count_every=2).plan().rounds
     assert in_units_of(rounds, 1) == rounds
     doubled, halved = (

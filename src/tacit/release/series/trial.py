@@ -37,7 +37,7 @@ _SOURCE = OperatingSystemRandomness()
 
 
 @dataclass(frozen=True)
-class Stream:
+class AskedByWeek:
     """Pairs of user and item by week, with the number of words of each item. Secret.
 
     Args:
@@ -55,7 +55,7 @@ class Stream:
 
 def read_stream(
     log: str | Path, weeks: int, *, hours: float = 168, risers: int = 0, seed: int = 0, scrub: bool = True
-) -> Stream:
+) -> AskedByWeek:
     """A log cut into weeks of so many hours from its first record on, with some new queries put in."""
     with open_engine(memory=memory_for(Path(log))) as engine:
         records = Preparation(scrub=scrub).apply(engine, engine.log(Path(log)))
@@ -80,7 +80,7 @@ def read_stream(
                 askers = active[lots.random(active.size) < share]
                 listed.append(np.stack([askers, np.full(askers.size, item)], axis=1))
         made.append(np.concatenate(listed).astype(np.int32))
-    return Stream(len(users.dictionary), words, made, new)
+    return AskedByWeek(len(users.dictionary), words, made, new)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Outcome:
     errors: tuple[float, ...]
     bias: float
 
-    def delays(self, stream: Stream) -> dict[float, int | None]:
+    def delays(self, stream: AskedByWeek) -> dict[float, int | None]:
         """How many weeks new queries took, in the middle, by the share who ask them; None for never."""
         middle: dict[float, int | None] = {}
         for share in sorted(set(stream.risers.values())):
@@ -111,7 +111,7 @@ class Outcome:
 
 
 def carry_out(
-    stream: Stream, rounds: SeriesRounds, report: Callable[[int], object] = lambda _: None
+    stream: AskedByWeek, rounds: SeriesRounds, report: Callable[[int], object] = lambda _: None
 ) -> Outcome:
     """Carry a whole series out; ``report`` is told each week that is over."""
     course, by_week, since = Course(rounds), list[int](), 0
@@ -151,7 +151,7 @@ def _mean(numbers: list[float]) -> float:
     return float(np.mean(numbers)) if numbers else math.nan
 
 
-def holdings(stream: Stream, first: int, last: int) -> Holdings:
+def holdings(stream: AskedByWeek, first: int, last: int) -> Holdings:
     """Who holds what in some weeks together."""
     pairs = np.unique(np.concatenate(stream.weeks[first:last]), axis=0)
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=stream.users))])
@@ -159,13 +159,13 @@ def holdings(stream: Stream, first: int, last: int) -> Holdings:
     return Holdings(starts.astype(np.int64), items, stream.words.size, stream.words)
 
 
-def at_end(stream: Stream, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
+def at_end(stream: AskedByWeek, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
     """How many queries one adaptive release of all weeks finds."""
     rounds = plan_rounds(epsilon, delta, PER_USER, keys_only=keys_only)
     return int(select(rounds, holdings(stream, 0, len(stream.weeks)), _SOURCE).items.size)
 
 
-def weekly(stream: Stream, epsilon: float, delta: float) -> list[int]:
+def weekly(stream: AskedByWeek, epsilon: float, delta: float) -> list[int]:
     """How many different queries adaptive releases of each week find so far.
 
     μ² and what may be disclosed are shared out and add up: tighter than any rule of a ledger.
