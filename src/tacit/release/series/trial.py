@@ -58,7 +58,7 @@ def read_stream(
 ) -> AskedByWeek:
     """A log cut into weeks of so many hours from its first record on, with some new queries put in."""
     with open_engine(memory=memory_for(Path(log))) as engine:
-        records = Preparation(scrub=scrub).apply(engine, engine.log(Path(log)))
+        records = Preparation(scrub=scrub).apply(engine.log(Path(log)))
         asked = engine.table(records.select("user", "query", "time")).combine_chunks()
     if not asked.num_rows:
         raise InfeasibleError("the log has no record to cut into weeks.", "Give another log.")
