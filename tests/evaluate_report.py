@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from typer.testing import CliRunner
 
+from tacit.commands import application
 from tacit.searchlog import SCHEMA
 
 __all__ = ["CANARY_QUERY", "evaluate", "write_popular_log"]
@@ -41,9 +41,9 @@ def write_popular_log(path: Path, users: int = 400) -> Path:
 
 
 def evaluate(log: Path, output: Path, *options: str) -> dict[str, Any]:
-    """Run ``tacit evaluate release`` and give its JSON."""
-    command = [sys.executable, "-m", "tacit", "evaluate", "release", str(log), "-o", str(output), "--json"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stderr
+    """Run ``tacit evaluate release`` in this process and give its JSON."""
+    command = ["evaluate", "release", str(log), "-o", str(output), "--workers", "1", "--json", *options]
+    done = CliRunner().invoke(application(), command)
+    assert done.exit_code == 0, done.output
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -25,6 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browser")
     log = write_popular_log(folder / "log.parquet")
     options = ("--epsilon", "16", "--epsilon", "64", "--k", "5", "--k", "10", "--folds", "2", "--synthetic")
+    options += ("--draws", "2", "-m", "adaptive", "-m", "zealous", "-m", "k-query")
     evaluate(log, folder / "report", *options)
     return folder / "report" / "report.html"
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, choose_lists
+from tacit.evaluate.tasks.index_caching import BEHIND, Cache, IndexCaching, PostingLists
 
 ASKED = {"common": 10.0, "middling": 6.0, "rare": 1.0}
 HAVING = {"common": 100.0, "middling": 3.0, "rare": 1.0}.__getitem__
 """Scores: 0.1, 2 and 1."""
+
+
+def choose_lists(
+    keywords: dict[str, float], documents: Callable[[str], float], cache: Cache
+) -> frozenset[str]:
+    """With nothing public behind them."""
+    return PostingLists(documents, {}).chosen(keywords, cache)
 
 
 def memory(postings: int, longest: int = 200) -> Cache:
@@ -48,3 +57,17 @@ def test_every_search_is_a_unit() -> None:
     task = IndexCaching(memory(1), lambda _: 1.0, {})
     found = run_task(task, part(), release(keywords={"java": 2, "tea": 1}), part(*asked))
     assert found["greedy cache: hit probability"].mean == pytest.approx(2 / 3)
+
+
+def test_public_words_and_counts_add_up_wherever_the_alphabet_puts_them() -> None:
+    public, seen = {"b": 0.5, "d": 0.3, "f": 0.2}, {"a": 40.0, "d": 25.0, "e": 51.0, "g": 1.0}
+    lists = PostingLists(lambda _: 1.0, public)
+    ranked = sorted(
+        {k: BEHIND * public.get(k, 0) + seen.get(k, 0) for k in {*public, *seen}}.items(),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    assert [k for k, _ in ranked] == ["d", "e", "b", "a", "f", "g"]
+    for room in range(7):
+        assert lists.chosen(seen, memory(room)) == {k for k, _ in ranked[:room]}, room
+        alone = sorted(seen, key=lambda k: (-seen[k], k))
+        assert lists.chosen(seen, memory(room), alone=True) == set(alone[:room]), room

@@ -202,6 +202,31 @@ def test_topics_with_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "<top>\n<num> Number: 301 \n<title> Topic: Organized Crime\n\n<desc> Description: \nx\n</top>\n"
+        "<top>\n<num> Number: 302\n<title> Polio &amp; more\n</top>",
+        '<webtrack2009><topic number="301" type="ambiguous"><query>organized crime</query>'
+        "<description>x</description></topic><topic number='302'><query>polio &amp; more</query></topic>"
+        "</webtrack2009>",
+        "\ufeff301\torganized crime\r\n302\tPolio &  more\r\n",
+    ],
+)
+def test_topics_in_trecs_own_forms(tmp_path: Path, text: str) -> None:
+    (tmp_path / "topics").write_text(text, encoding="utf-8")
+    (tmp_path / "qrels").write_text("301 0 d1 1\n302 0 d2 2\n")
+    (tmp_path / "run").write_text("301 Q0 d1 1 0.5 x\n302 Q0 d1 1 0.9 x\n")
+    units = load_judgments(tmp_path / "topics", tmp_path / "qrels", tmp_path / "run").units
+    assert [(u.name, u.lists[0].query) for u in units] == [
+        ("301", "organized crime"),
+        ("302", "polio & more"),
+    ]
+    (tmp_path / "topics").write_text("<top><title>a title alone</top>")
+    with pytest.raises(InputError, match="topic 1 of topics has no number"):
+        load_judgments(tmp_path / "topics", tmp_path / "qrels", tmp_path / "run")
+
+
+@pytest.mark.parametrize(
     ("qrels", "said"),
     [
         ("1 0 d1\n", "line 1 has 3 columns; 4 are expected"),

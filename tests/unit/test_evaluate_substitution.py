@@ -10,7 +10,7 @@ from scipy import stats
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, WordnetFrequencies, choose_lists
+from tacit.evaluate.tasks.index_caching import Cache, IndexCaching, PostingLists, WordnetFrequencies
 from tacit.evaluate.tasks.substitution import Phrases, Substitution, Substitutions, likelihood_ratio
 
 COUNTS = {"new york hotels": 10, "new york weather": 10, "cheap hotels": 10, "blue weather": 10, "sun": 60}
@@ -111,11 +111,12 @@ def test_the_paper_s_map_rewards_a_reversed_list_and_ours_does_not() -> None:
 def test_lists_are_chosen_by_score_while_they_fit() -> None:
     asked = {"common": 10.0, "middling": 6.0, "rare": 5.0}
     having = {"common": 100.0, "middling": 3.0, "rare": 1.0}.__getitem__
+    lists = PostingLists(having, {})
     # Scores 0.1, 2 and 5. Memory for 50 postings: 1 + 3 + the longest list of 40 fit, one of 60 does not.
-    assert choose_lists(asked, having, Cache(400, 8, 40)) == {"common", "middling", "rare"}
-    assert choose_lists(asked, having, Cache(400, 8, 60)) == {"middling", "rare"}
-    assert choose_lists(asked, having, Cache(16, 8, 60)) == {"rare"}
-    assert choose_lists({}, having, Cache()) == frozenset()
+    assert lists.chosen(asked, Cache(400, 8, 40)) == {"common", "middling", "rare"}
+    assert lists.chosen(asked, Cache(400, 8, 60)) == {"middling", "rare"}
+    assert lists.chosen(asked, Cache(16, 8, 60)) == {"rare"}
+    assert lists.chosen({}, Cache()) == frozenset()
 
 
 def test_index_caching_by_hand() -> None:

@@ -167,8 +167,9 @@ def gains(rows: Rows) -> Chart:
             altair.Tooltip("high:Q", format=".1%", title="to"),
         ],
     )
+    ends_at = bars.mark_tick(thickness=2)  # nothing gained is seen too
     bounded = base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.8, color="currentColor")
-    layers = [bars, bounded.encode(x="low:Q", x2="high:Q"), _levels(altair, {"": 0.0}, "x")]
+    layers = [bars, ends_at, bounded.encode(x="low:Q", x2="high:Q"), _levels(altair, {"": 0.0}, "x")]
     layers.append(_levels(altair, {" ": 1.0}, "x"))
     height = 13 * len(drawn) + 14 * len(_values(drawn, "task"))
     return _finish(altair, altair.layer(*layers), height=height)
@@ -246,8 +247,18 @@ def _levels(altair: Any, levels: Mapping[str, float], axis: str) -> Any:
     drawn = rule.encode(**{axis: f"{axis}:Q"}, tooltip=["name:N", altair.Tooltip(f"{axis}:Q", format=".4f")])
     if axis == "x" or not all(levels):
         return drawn
-    named = rule.mark_text(align="left", baseline="bottom", dx=4, dy=-2, color="currentColor", fontSize=10)
-    return drawn + named.encode(y="y:Q", x=altair.value(0), text="name:N")
+    for level in values:  # the lowest is named below its line, so that names of near ones do not meet
+        below = len(values) > 1 and level["y"] == min(levels.values())
+        named = altair.Chart(altair.Data(values=[level])).mark_text(
+            align="left",
+            baseline="top" if below else "bottom",
+            dx=4,
+            dy=3 if below else -2,
+            color="currentColor",
+            fontSize=10,
+        )
+        drawn += named.encode(y="y:Q", x=altair.value(0), text="name:N")
+    return drawn
 
 
 def _values(rows: Rows, field: str) -> list[str]:

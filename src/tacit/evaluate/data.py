@@ -268,6 +268,8 @@ class ReleasedData:
     """A release as data for the tasks: tables by what they tell (:data:`KINDS`)."""
 
     tables: Mapping[str, pa.Table]
+    whole: bool = False
+    """Whether nothing is missing, so that nothing public needs to stand behind it."""
 
     def __repr__(self) -> str:
         held = ", ".join(f"{table.num_rows:,} {kind}" for kind, table in self.tables.items())

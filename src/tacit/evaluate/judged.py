@@ -5,7 +5,7 @@ Clicks favour the list that was clicked; judgments do not. Four sources:
 - the XML of the **TREC Session track** (2011 to 2014): sessions with their queries, the results shown and
   those clicked, and a current query. It is a log too: documents are its urls, and where a session has no
   user, it is one of its own;
-- **topics**: a number, a tab and a query in each line;
+- **topics**: a number, a tab and a query in each line, or TREC's ``<top>`` and ``<topic>`` elements;
 - **qrels** (topic, anything, document, grade) and **runs** (topic, anything, document, rank, score, name);
 - whatever **ir_datasets** can name, if it is installed: its queries, qrels, and scored documents as the run.
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ from tacit.text import normalise
 MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 1000, "P@10": P @ 10}
 _DEEP = 1000
 _BARE = re.compile(r"&(?!(?:#\d+|#x[0-9a-fA-F]+|\w+);)")
+_TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)(?=</top|<top|\Z)", re.DOTALL | re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 Qrels = Mapping[str, Mapping[str, int]]
@@ -112,7 +114,7 @@ def is_session_file(path: Path) -> bool:
 
 
 def _opened(path: Path) -> Any:
-    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", errors="replace")
+    return (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", errors="replace")
 
 
 def read_sessions(path: Path) -> list[Judged]:
@@ -244,18 +246,32 @@ def _lines(path: Path, columns: int, what: str) -> Iterator[tuple[int, list[str]
 
 
 def read_topics(path: Path) -> list[Judged]:
-    """Read topics: a number, a tab and a query in each line."""
-    found = []
+    """Read topics: a number, a tab and a query in each line, or the elements that TREC's tracks use."""
     with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            name, tab, query = line.rstrip("\n").partition("\t")
-            if not tab and line.strip():
-                raise InputError(f"{path.name}, line {number}: a topic is a number, a tab and a query.")
-            if line.strip():
-                found.append(
-                    Judged(name.strip(), name.strip(), f"topic {name.strip()}", (), False, normalise(query))
-                )
+        text = file.read()
+    found = []
+    for number, line in enumerate([] if _TOPIC.search(text) else text.splitlines(), start=1):
+        name, tab, query = line.partition("\t")
+        if not tab and line.strip():
+            raise InputError(
+                f"{path.name}, line {number}: a topic is a number, a tab and a query.",
+                "TREC's own files, with an element for each topic, are read too.",
+            )
+        if line.strip():
+            found.append(_topic(name, query))
+    for element in _TOPIC.finditer(text):
+        name = re.search(r"<num>\s*(?:Number:)?\s*([^\s<]+)", element[2]) or re.search(
+            r"""(?:number|num|id)\s*=\s*["']?([^"'\s>]+)""", element[1]
+        )
+        asked = re.search(r"<(query|title)>\s*(?:Topic:)?([^<]*)", element[2], re.IGNORECASE)
+        if name is None or asked is None:
+            raise InputError(f"topic {len(found) + 1} of {path.name} has no number, or no query or title.")
+        found.append(_topic(name[1], html.unescape(asked[2])))
     return found
+
+
+def _topic(name: str, query: str) -> Judged:
+    return Judged(name.strip(), name.strip(), f"topic {name.strip()}", (), False, normalise(query))
 
 
 def load_judgments(

@@ -13,7 +13,7 @@ the clicked ones takes the first of the other places: where it stood in the engi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 
@@ -153,16 +153,6 @@ def _looked_up(keys: Numbers, values: NDArray[np.float64], wanted: Numbers) -> N
     order = np.argsort(keys)
     found: NDArray[np.float64] = values[order[np.searchsorted(keys[order], wanted)]]
     return found
-
-
-def behind(
-    counts: Mapping[str, float], public: Mapping[str, float], people: float = BEHIND
-) -> dict[str, float]:
-    """Counts with a public distribution behind them that counts for so many people."""
-    mixed = dict(counts)
-    for key, share in public.items():
-        mixed[key] = mixed.get(key, 0.0) + people * share
-    return mixed
 
 
 def popular(released: ReleasedData, most: int) -> tuple[Numbers, NDArray[np.float64]]:

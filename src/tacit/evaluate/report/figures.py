@@ -130,7 +130,7 @@ def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
         measure = task.headline.rpartition(": ")[2]
         yield Figure(
             f"{task.name}-by-{key.removeprefix('asked_')}",
-            f"{measure}, over all {drawn[0].units:,} test units",
+            f"{measure} by {axis}, over all {drawn[0].units:,} units",
             COLUMNS,
             [table_row(found, r) for r in [*anchors.values(), *drawn]],
             task.name,

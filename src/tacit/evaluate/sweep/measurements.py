@@ -29,7 +29,7 @@ from tacit.evaluate.tasks import task_class
 
 _LEVEL = 0.95
 _ROUNDING = 1e-9
-"""A standard error so small a share of the value is rounding: units differ by the same."""
+"""A standard error so small a share of the largest value is rounding: units differ by the same."""
 
 Drawn = Mapping[int, NDArray[np.float64]]
 """By fold, values of its units: a row for each draw of noise."""
@@ -76,7 +76,7 @@ def estimate(drawn: Drawn, owners: Mapping[int, NDArray[np.int64]], minus: Drawn
         return Estimate(mean, math.nan, math.nan, math.nan)
     variance = sum(part for part, _ in parts)
     error = math.sqrt(variance)
-    if error <= _ROUNDING * abs(mean):
+    if error <= _ROUNDING * max(float(np.abs(side).max()) for side in means):
         return Estimate(mean, mean, mean, 1.0 if mean == 0 else 0.0)
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts if part)
     half = error * float(stats.t.ppf((1 + _LEVEL) / 2, freedom))

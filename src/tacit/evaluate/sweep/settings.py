@@ -85,7 +85,7 @@ NOTHING = ReleaseSetting("nothing")
 """No release at all: what anybody can do with public knowledge."""
 ORIGINAL = ReleaseSetting("original")
 """The log itself, without privacy, used as well as we know."""
-LEAST = (1, 2, 3, 5, 10)
+LEAST = (1, 2, 3, 5, 10, 20, 50)
 """The log is used whole, and without what fewer than so many users had, whichever serves a task best."""
 
 

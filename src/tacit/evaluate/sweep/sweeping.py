@@ -12,7 +12,7 @@ import multiprocessing.connection
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,6 +91,11 @@ class SweepPlan:
         if self.judgments is None or not task_class(task).judged:
             return made()
         return made(self.judgments.of_fold(fold, self.folds, self.seed))
+
+    @property
+    def ks(self) -> set[int]:
+        """Every k of k-query anonymity among the settings."""
+        return {setting.options["k"] for setting in self.settings if "k" in setting.options}
 
     @property
     def total(self) -> int:
@@ -223,7 +228,7 @@ def run_fold(
                     if task not in trials:
                         trials[task] = plan.made(task, fold).against(original, test)
                     measured = (
-                        _best_use(trials[task], task_class(task).headline, original)
+                        _best_use(trials[task], task_class(task).headline, original, plan.ks)
                         if setting == ORIGINAL
                         else trials[task].measure(released)
                     )
@@ -245,21 +250,30 @@ def run_fold(
                 begun = time.process_time()
 
 
-def _best_use(trial: Trial, headline: str, original: SpilledLog) -> Measures:
+def _best_use(trial: Trial, headline: str, original: SpilledLog, ks: Iterable[int]) -> Measures:
     """Measure the whole log: the headline by the best use of it, all else from all of it."""
     found = dict(trial.measure(released_whole(original)))
-    for other in uses_of(original):
+    for other in uses_of(original, ks):
         tried = trial.measure(other)[headline]
         if tried.mean_of_all > found[headline].mean_of_all:
             found[headline] = tried
     return found
 
 
-def uses_of(original: CountedLog) -> Iterator[ReleasedData]:
-    """Ways to use a whole log beside taking all of it: see :data:`LEAST`, and all but one of its tables."""
-    for least in LEAST[1:]:
-        yield released_whole(original, least)
+def uses_of(original: CountedLog, ks: Iterable[int] = ()) -> Iterator[ReleasedData]:
+    """Ways to use a whole log beside all of it with public knowledge behind it.
+
+    All of it alone; without what fewer than so many users had (:data:`LEAST`, and every k that is swept, so
+    that no k-query release is a better use); without one of its tables.
+    """
     tables = released_whole(original).tables
+    yield ReleasedData(tables, whole=True)
+    before = sum(table.num_rows for table in tables.values())
+    for least in sorted({*LEAST[1:], *ks}):
+        filtered = released_whole(original, least)
+        if 0 < filtered.rows < before:  # else it is the use before, or nothing
+            yield filtered
+        before = filtered.rows
     for left_out in tables:
         yield ReleasedData({kind: table for kind, table in tables.items() if kind != left_out})
 

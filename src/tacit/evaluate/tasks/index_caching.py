@@ -20,15 +20,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache as cached
 from functools import lru_cache
-from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, keywords_of
-from tacit.evaluate.public import behind, word_shares
+from tacit.evaluate.public import BEHIND, word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 from tacit.text import words
 from tacit.world import wordnet_corpus
@@ -74,21 +72,48 @@ class Cache:
     longest: int = 200_000
 
 
-def choose_lists(
-    keywords: Mapping[str, float], documents: Callable[[str], float], cache: Cache
-) -> frozenset[str]:
-    """The keywords whose lists are kept: greedily by frequency over document frequency, what fits."""
-    listed = sorted(keywords)
-    having = np.array([max(1.0, documents(keyword)) for keyword in listed])
-    scores = np.array([keywords[keyword] for keyword in listed]) / having
-    sizes = np.minimum(having, cache.longest).tolist()
-    room = cache.bytes // cache.posting
-    chosen = []
-    for place in np.argsort(-scores, kind="stable").tolist():
-        if sizes[place] <= room:
-            room -= ceil(sizes[place])
-            chosen.append(listed[place])
-    return frozenset(chosen)
+class PostingLists:
+    """Keywords with how many documents have each: what a cache can choose from.
+
+    Args:
+        documents: how many documents of the collection have a keyword.
+        public: keywords that are counted whatever is released, each with its share.
+    """
+
+    def __init__(self, documents: Callable[[str], float], public: Mapping[str, float]) -> None:
+        self._documents, self._public = documents, public
+        self._listed = np.array(sorted(public), object)
+        self._places = {keyword: place for place, keyword in enumerate(self._listed)}
+        self._having = np.array([max(1.0, documents(keyword)) for keyword in self._listed])
+        self._behind = BEHIND * np.array([public[keyword] for keyword in self._listed])
+
+    def chosen(self, keywords: Mapping[str, float], cache: Cache, *, alone: bool = False) -> frozenset[str]:
+        """The keywords whose lists are kept: greedily by frequency over document frequency, what fits.
+
+        Args:
+            keywords: how often each was searched.
+            alone: whether nothing public stands behind that.
+        """
+        new = sorted(keywords.keys() - self._places.keys())
+        at = np.searchsorted(self._listed, np.array(new, object))
+        listed = np.insert(self._listed, at, np.array(new, object))
+        having = np.insert(self._having, at, [max(1.0, self._documents(keyword)) for keyword in new])
+        counts = np.insert(self._behind * (not alone), at, [keywords[keyword] for keyword in new])
+        known = [keyword for keyword in keywords if keyword in self._places]
+        own = np.array([self._places[keyword] for keyword in known], np.int64)
+        own += np.searchsorted(at, own, side="right")
+        counts[own] += [keywords[keyword] for keyword in known]
+        sizes = np.ceil(np.minimum(having, cache.longest)).astype(np.int64)
+        room, kept = cache.bytes // cache.posting, []
+        order = np.argsort(-counts / having, kind="stable")
+        smallest = int(sizes.min(initial=0))
+        for place in order[counts[order] > 0].tolist():
+            if sizes[place] <= room:
+                room -= int(sizes[place])
+                kept.append(listed[place])
+                if room < smallest:
+                    break
+        return frozenset(kept)
 
 
 class IndexCaching(Task):
@@ -129,7 +154,7 @@ class IndexCachingTrial:
     def __init__(
         self, test: LogPart, cache: Cache, documents: Callable[[str], float], public: Mapping[str, float]
     ) -> None:
-        self._cache, self._documents, self._public = cache, cached(documents), public
+        self._cache, self._lists = cache, PostingLists(documents, public)
         self._words = [keywords_of(query) for query in test.queries.texts.to_pylist()]
         having = np.array([bool(found) for found in self._words], np.bool_)
         asked = test.searches.query
@@ -138,15 +163,15 @@ class IndexCachingTrial:
 
     def measure(self, released: ReleasedData) -> Measures:
         """Hits of the test searches."""
-        hits = self._hits(behind(released.keywords, self._public))
+        hits = self._hits(released.keywords, alone=released.whole)
         return {
             "greedy cache: hit probability": Measured(hits),
             "greedy cache: whole queries": Measured((hits == 1).astype(np.float64)),
-            "release alone: hit probability": Measured(self._hits(released.keywords)),
+            "release alone: hit probability": Measured(self._hits(released.keywords, alone=True)),
         }
 
-    def _hits(self, keywords: Mapping[str, float]) -> NDArray[np.float64]:
+    def _hits(self, keywords: Mapping[str, float], *, alone: bool) -> NDArray[np.float64]:
         """For each test search the share of its keywords that these choose into memory."""
-        kept = choose_lists(keywords, self._documents, self._cache)
+        kept = self._lists.chosen(keywords, self._cache, alone=alone)
         share = np.array([len(found & kept) / max(1, len(found)) for found in self._words])
         return share[self._asked] if len(share) else np.empty(0)
