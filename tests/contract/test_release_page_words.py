@@ -11,7 +11,7 @@ from tests.release_log import write_log
 
 import tacit
 from tacit.release.document.page import _beliefs
-from tacit.release.document.words import A_USER
+from tacit.release.document.words import A_USER, A_USER_ID
 
 
 @pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
@@ -40,7 +40,9 @@ def test_everything_so_far_is_judged_and_exact_counts_are_never_forgotten(tmp_pa
             f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in _beliefs(spent, exact)[1]
         )
         assert rows in page, "the table of beliefs is of everything so far"
-        assert A_USER in page[page.index('id="verdict"') : page.index("<svg")], "beside the headline"
+        beside = page[page.index('id="verdict"') : page.index("<svg")]
+        assert A_USER_ID in beside, "beside the headline"
+        assert (A_USER in beside) == (not exact), "where nothing is protected nobody is called so"
         assert done.manifest["columns"]["queries"]["count"] in page
         assert ("published exact counts" in page) == ("<td>certain</td>" in page) == bool(exact)
         checks = tacit.verify(done.folder, f"{log.path}.ledger")

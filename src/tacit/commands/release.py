@@ -136,13 +136,12 @@ def stages() -> Iterator[Callable[[str], None]]:
 
 def _shown(done: Release) -> Iterator[str | Text]:
     from tacit.privacy import Guarantee
-    from tacit.release.document.words import but_for
 
     yield Text.assemble((str(done.folder), "bold"), f": {done.guarantee}")
     verdict = done.verdict
     yield Text.assemble(
         (verdict.headline, "bold red" if verdict.warns else "bold"),
-        f", counting all releases so far: from an even chance to {verdict.sure}{but_for(verdict.chance)}",
+        f", counting all releases so far: from an even chance to {verdict.sure_but_for}",
     )
     for name, table in done.tables.items():
         yield f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}"

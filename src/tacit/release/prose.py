@@ -18,7 +18,7 @@ from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.mechanism import Plan
 from tacit.release.schedule import Part
-from tacit.release.thresholds import smallest, survival
+from tacit.release.thresholds import mean_size, smallest, survival
 
 AnyPlan = Plan[Any]
 Checks = Iterable[tuple[str, Callable[[], tuple[bool, str]]]]
@@ -114,7 +114,7 @@ def selection_figures(part: Part) -> dict[str, float]:
     return {
         "even_chance_at": least,
         "nearly_sure_at": least + smallest(lambda x: survival(part.scale, -x) >= 0.95),
-        "expected_error": part.error,
+        "expected_error": mean_size(part.error),
     }
 
 

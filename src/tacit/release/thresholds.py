@@ -54,6 +54,11 @@ def survival(noise: float, t: int) -> float:
     return 1 - math.exp(-(1 - t) / noise) / (1 + a)
 
 
+def mean_size(noise: float) -> float:
+    """E|X|: by how much noise of this scale moves a count on average; near the scale where that is large."""
+    return 1 / math.sinh(1 / noise) if noise > 1 / 700 else 0.0
+
+
 def upward_bias(noise: float, margin: int) -> float:
     """E[X | X >= -margin]: the upward bias of a count that lies ``margin`` above the threshold.
 

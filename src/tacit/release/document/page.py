@@ -19,6 +19,8 @@ from tacit.release.document.about import About
 from tacit.release.document.manifest import release_digest, verdict_of
 from tacit.release.document.words import (
     A_USER,
+    A_USER_ID,
+    Strength,
     belief_after,
     but_for,
     meaning_of,
@@ -27,7 +29,7 @@ from tacit.release.document.words import (
 )
 from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
-from tacit.release.preparation import LONGEST_KEY
+from tacit.release.preparation import LONGEST_KEY, LONGEST_URL
 from tacit.release.schedule import Keys
 from tacit.release.thresholds import smallest, survival
 
@@ -50,7 +52,7 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         about=About.from_dict(manifest["about"]),
         budget=_budget(budget),
         digest=release_digest(manifest),
-        a_user=A_USER,
+        a_user=A_USER_ID if verdict.strength is Strength.NONE else A_USER,
         accuracy=_accuracy(mechanism, tables),
         guarantee=guarantee,
         protected=guarantee.kind is not GuaranteeKind.K_QUERY,
@@ -60,7 +62,7 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         beliefs=_beliefs(total, budget["exact_counts"]),
         steps=prose.steps(mechanism),
         parameters=prose.words(mechanism),
-        longest=LONGEST_KEY,
+        longest=(LONGEST_KEY, LONGEST_URL),
         samples={name: _sample(table, meanings.get(name, {})) for name, table in tables.items()},
     )
 
@@ -89,7 +91,8 @@ def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
         after = [percent(belief_after(prior, loss)) for loss, _ in losses.values()]
         rows.append([percent(prior), *(["certain"] * len(after) if exact else after)])
     return [
-        f"After, {heads[relation]}: at most{'' if exact else but_for(chance)}"
+        f"After, {heads[relation]}"
+        + (": at most" if exact else f": at most{but_for(chance)}" if chance < 1 else ": not bounded")
         for relation, (_, chance) in losses.items()
     ], rows
 

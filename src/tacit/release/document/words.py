@@ -27,9 +27,10 @@ FEWEST = 10_000
 """A δ may show a person if one of the users is expected to be shown with a chance above a tenth; where fewer
 users are stated than this, or none, δ is judged as for so many."""
 
+A_USER_ID = "A user is one user id of the log: an account, a cookie or an address."
 A_USER = (
-    "A user is one user id of the log: an account, a cookie or an address. A person with several ids is "
-    "protected as several users, each apart; people who share one are protected together, as one."
+    f"{A_USER_ID} A person with several ids is protected as several users, each apart; people who share one "
+    "are protected together, as one."
 )
 
 
@@ -86,6 +87,11 @@ class ReleaseVerdict:
         if self.after > 0.999:
             return "practically sure (over 99.9%)"
         return f"at most {percent(self.after)} sure"
+
+    @property
+    def sure_but_for(self) -> str:
+        """The same with the chance of more; nothing lies beyond being practically sure."""
+        return self.sure + (but_for(self.chance) if self.after <= 0.999 else "")
 
     @property
     def warns(self) -> bool:
@@ -217,10 +223,7 @@ def _said(verdict: ReleaseVerdict, alone: Guarantee, total: Guarantee, users: in
 def _of_this(alone: Guarantee, users: int | None) -> str:
     """Say what this release does by itself, in a sentence."""
     found = verdict_on(alone, users=users)
-    return (
-        f"This release by itself: {found.strength.value}; from an even chance to {found.sure}"
-        f"{but_for(found.chance) if found.after <= 0.999 else ''}."
-    )
+    return f"This release by itself: {found.strength.value}; from an even chance to {found.sure_but_for}."
 
 
 THINGS = {

@@ -12,7 +12,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release import prose
 from tacit.release.document.words import among, biased_counts, counted, taken
 from tacit.release.mechanisms.click import ClickPlan, domain_size, spurious_queries
-from tacit.release.thresholds import survival
+from tacit.release.thresholds import mean_size, survival
 
 
 def figures(plan: ClickPlan) -> dict[str, float]:
@@ -45,12 +45,12 @@ def words(plan: ClickPlan) -> list[str]:
     if asked.counted_clicks:
         lines.append(
             f"A click count is published above {plan.besides['clicks'].above}, off by about "
-            f"{plan.besides['clicks'].scale:.3g} on average."
+            f"{mean_size(plan.besides['clicks'].scale):.3g} on average."
         )
     if asked.steps_per_user:
         lines.append(
             f"A transition is published above {plan.besides['transitions'].above}, off by about "
-            f"{plan.besides['transitions'].scale:.3g} on average."
+            f"{mean_size(plan.besides['transitions'].scale):.3g} on average."
         )
     if asked.pure:
         lines.append(

@@ -11,6 +11,7 @@ from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import among, biased_counts, counted, taken
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha, selection_figures
+from tacit.release.thresholds import mean_size
 
 THESIS_CLICKS = 4
 """The clicks per user in the thesis's runs (section 4.4.2)."""
@@ -37,8 +38,8 @@ def words(plan: SessionPlan) -> Sequence[str]:
     for part in plan.schedule.parts[1:]:
         lines.append(
             f"The click part counts the {taken(asked.take, asked.counted_clicks, 'click')} of a user; a pair "
-            f"appears above {part.above}, off by about {part.error:.3g} on "
-            "average. Both parts are paid for."
+            f"appears above {part.above}, off by about {mean_size(part.error):.3g} "
+            "on average. Both parts are paid for."
         )
     return tuple(lines)
 

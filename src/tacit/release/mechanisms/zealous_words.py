@@ -32,7 +32,8 @@ def words(plan: ZealousPlan) -> Sequence[str]:
         f"{plan.threshold_1} appears with chance {cost['chance_at_first_threshold']:.2g}.",
         f"About {plan.threshold_2} users must have an item {given} for an even chance that it appears, and "
         f"{cost['nearly_sure_at']:.0f} for 19 chances in 20. Rarer items are lost: that is the cost.",
-        f"A published count is off from the number of such users by about {plan.noise:.3g} on average.",
+        "A published count is off from the number of such users by about "
+        f"{cost['expected_error']:.3g} on average.",
         biased_counts(plan.noise),
     )
 
