@@ -1,7 +1,6 @@
 """How often must how many people ask? The pool over rates and populations, sparse ones included.
 
-Claims, for k = 30, w = 120 s, people from Adult who never leave, wait for w, and of whose requests to the
-gateway one in a hundred fails:
+Claims, for k = 30, w = 120 s, people from Adult who never leave, and wait for w:
 
 - no entry is breached anywhere; where fewer than k people ask within w, no query goes out at all;
 - at the paper's traffic (section 6.1) IL is below 3 % and NCP below 38 %, whether people ask four times or
@@ -19,14 +18,14 @@ import argparse
 from dataclasses import replace
 
 from tacit.pool.protocol.population import adult
-from tacit.pool.simulation.traffic import Simulated, SimulationSetting, simulate
+from tacit.pool.simulation.traffic import PoolSimulation, SimulationSetting, simulate
 
 RATES = (10.0, 60.0, 200.0, 600.0, 3_600.0)
 PEOPLE = (60, 200, 1_000, 5_000)
-BASE = SimulationSetting(k=30, window=120.0, failing=0.01)
+BASE = SimulationSetting(k=30, window=120.0)
 
 
-def cell(found: Simulated) -> str:
+def cell(found: PoolSimulation) -> str:
     """What a table says of one setting."""
     if not found.answered:
         return "none"
@@ -59,7 +58,7 @@ def main() -> None:
     print("answered, in the middle after how long, IL/NCP of the regions; k = 30, w = 120 s\n")
     table(BASE, RATES, people, queries)
     print("\nthe paper's protocol: queries with a region, and how many of these fail Definition 2\n")
-    table(replace(BASE, mode="paper", failing=0.0), RATES[1:], people, queries)
+    table(replace(BASE, mode="paper"), RATES[1:], people, queries)
     print("\nthe paper's traffic (k = 30, w = 50, 50 arrivals, stays of 50), by time between queries\n")
     for every in (12.5, 25.0, 50.0):
         found = simulate(SimulationSetting(every=every, windows=3 if quick else 8), adult())

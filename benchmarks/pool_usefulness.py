@@ -210,13 +210,10 @@ def main() -> None:
             f"{row['nothing']:>8.3f} {row['kept']:>6.1%}",
             flush=True,
         )
-    print(
-        "\nnewcomers by arrivals a unit of time (k = 30, w = 50): answered at once, wait of the others, never"
-    )
+    print("\nby arrivals a unit of time (k = 30, w = 50): queries answered, how long these waited (median)")
     for rate in (0.5, 1.0, 2.0, 3.0, 10.0, 50.0):
         one = simulate(replace(base, arrivals=rate, windows=base.windows if rate > 5 else 60), adult())
-        shares = f"{one.guarded_at_once:>8.2%} {one.wait:>8.1f} units {one.never_guarded:>8.2%}"
-        print(f"{rate:>6g} {shares}", flush=True)
+        print(f"{rate:>6g} {one.answered:>8.2%} {one.delay_median:>8.1f} units", flush=True)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,6 @@ WEAKENINGS: list[tuple[str, str, str, str]] = [
     ("a period's number may come again", COUNTING, "if number <= self.period:", "if number < self.period:"),
     ("the next period is the clock's", COUNTING, "return max(last + 1, int(now // length))",
      "return int(now // length)"),
-    ("an agent takes an earlier period", COUNTING, "if number < self.number or", "if"),
-    ("an agent takes a second key", COUNTING, "and key != self.key", "and False"),
     ("who gave up is sent", COUNTING, "        if not held.batch:\n            self._end(ticket)",
      "        held.seen = inf"),
     ("who left on the way is sent again", COUNTING, "            elif held.seen == NEVER:", "            elif False:"),

@@ -17,7 +17,7 @@ from itertools import count
 
 import numpy as np
 
-from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Send, Why, next_period
+from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Why, next_period
 from tacit.pool.protocol.gateway import GatewayLog, Logged
 from tacit.pool.protocol.template import parse_template
 from tacit.pool.protocol.tree import grow_tree
@@ -290,11 +290,11 @@ class Chaos:
 
     def act(self, actions: Actions, time: float) -> None:
         for action in actions:
-            if isinstance(action, Send):
+            if isinstance(action, Batch):
                 heard = self.pool_clock(time) - self.world.alive
-                queries = [self.of_ticket[item.ticket] for item in action.batch.items]
+                queries = [self.of_ticket[item.ticket] for item in action.items]
                 self.sent_for_nobody += sum(query.told or query.polled < heard for query in queries)
-                self.transmit(action.batch, time)
+                self.transmit(action, time)
             else:
                 query = self.of_ticket[action.ticket]
                 if action.why in (Why.PERIOD, Why.FORGOTTEN):

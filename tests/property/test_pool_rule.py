@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.pool_chaos import Chaos, World, judge
 
+from tacit.pool.protocol.counting import Batch
 from tacit.pool.protocol.gateway import GatewayLog, Logged
 from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import SimulationSetting, simulate
@@ -97,7 +98,8 @@ def test_two_pools_by_mistake_breach_nothing() -> None:
         )
         while waiting:
             action = waiting.pop(0)
-            batch = action.batch  # type: ignore[union-attr]
+            assert isinstance(action, Batch)
+            batch = action
             answer = gateway.take(
                 batch.number, batch.session, batch.deadline, (), float(number), lambda _: None
             )

@@ -9,11 +9,9 @@ import pytest
 from tacit.errors import InputError
 from tacit.pool.protocol.counting import (
     Batch,
-    PeriodMemory,
     QueryCounter,
     Refuse,
     Rules,
-    Send,
     Why,
     next_period,
 )
@@ -50,9 +48,9 @@ class Driven:
     def run(self, actions: tuple[object, ...], now: float) -> None:
         """Carry out actions with a gateway that answers at once."""
         for action in actions:
-            if isinstance(action, Send):
-                self.sent.append(action.batch)
-                self.run(self.pool.answered(action.batch.number, self.log(action.batch, now), now), now)
+            if isinstance(action, Batch):
+                self.sent.append(action)
+                self.run(self.pool.answered(action.number, self.log(action, now), now), now)
             else:
                 assert isinstance(action, Refuse)
                 self.refused.append(action)
@@ -101,7 +99,7 @@ def test_what_is_held_given_up_or_on_its_way_counts_for_nobody() -> None:
     driven.ask("c", 2, 1.0)
     assert not driven.sent  # b has gone, and is not sent
     (first,) = driven.pool.deposit("d at 2", "d in 1", 1, 2, 2.0)
-    assert isinstance(first, Send) and len(first.batch.items) == 3
+    assert isinstance(first, Batch) and len(first.items) == 3
     assert driven.pool.deposit("e at 2", "e in 1", 1, 2, 2.0) == ()  # three are on their way, none is logged
     driven.run((first,), 3.0)
     assert sorted(ticket for _, ticket, _ in driven.entries) == ["a at 0.0", "c at 1.0", "d at 2", "e at 2"]
@@ -126,10 +124,10 @@ def test_who_leaves_while_a_batch_is_on_its_way_is_not_sent_again() -> None:
     driven.ask("a", 2, 0.0)
     driven.ask("b", 2, 0.0)
     (send,) = driven.pool.deposit("c at 0", "c in 1", 1, 2, 0.0)
-    assert isinstance(send, Send)
+    assert isinstance(send, Batch)
     driven.pool.gave_up("a at 0.0")
     driven.pool.polled("a at 0.0", 1.0)  # a word that came late brings nobody back
-    assert driven.pool.lost(send.batch.number, 1.0) == (Refuse("a at 0.0", Why.GONE),)
+    assert driven.pool.lost(send.number, 1.0) == (Refuse("a at 0.0", Why.GONE),)
     driven.ask("d", 2, 1.0)
     assert sorted(ticket for _, ticket, _ in driven.entries) == ["b at 0.0", "c at 0", "d at 1.0"]
 
@@ -141,12 +139,12 @@ def test_a_lost_answer_and_a_late_repeat_count_from_the_first_time() -> None:
     for person in "abc":
         actions = driven.pool.deposit(person, f"{person} in 1", 1, 2, 0.5)
     (send,) = actions
-    assert isinstance(send, Send)
-    first = driven.log(send.batch, 1.0)
+    assert isinstance(send, Batch)
+    first = driven.log(send, 1.0)
     assert isinstance(first, Logged) and first.time == 1.0 and len(driven.entries) == 3
-    again = driven.log(send.batch, 60.0)
+    again = driven.log(send, 60.0)
     assert again == first and len(driven.entries) == 3
-    driven.run(driven.pool.answered(send.batch.number, again, 60.0), 60.0)
+    driven.run(driven.pool.answered(send.number, again, 60.0), 60.0)
     driven.ask("d", 2, 115.0)
     assert len(driven.entries) == 3
 
@@ -156,10 +154,10 @@ def test_a_pool_whose_clock_stands_still_is_refused_by_the_gateway() -> None:
     for person in "abc":
         driven.ask(person, 2, 0.0)
     (send,) = driven.pool.deposit("d", "d in 1", 1, 2, 0.0)  # the pool still believes it is 0
-    assert isinstance(send, Send) and send.batch.deadline == 100.0
-    answer = driven.log(send.batch, 100.1)
+    assert isinstance(send, Batch) and send.deadline == 100.0
+    answer = driven.log(send, 100.1)
     assert isinstance(answer, Late) and len(driven.entries) == 3
-    assert driven.pool.answered(send.batch.number, answer, 0.0) == ()  # held: the pool has learnt the time
+    assert driven.pool.answered(send.number, answer, 0.0) == ()  # held: the pool has learnt the time
     driven.run(driven.pool.deposit("e", "e in 1", 1, 2, 0.0), 100.1)
     driven.run(driven.pool.deposit("f", "f in 1", 1, 2, 0.0), 100.1)
     assert driven.times() == [0.0] * 3 + [100.1] * 3
@@ -186,9 +184,9 @@ def test_answers_in_another_order_than_the_log_do_not_make_entries_younger() -> 
         driven.pool.deposit(f"late {number}", f"{person} in 1", 1, 2, 1.0)[0]
         for number, person in enumerate("cdc")
     ]
-    answers = [driven.log(send.batch, 1.0 + 30 * number) for number, send in enumerate(sends)]  # type: ignore[union-attr]
+    answers = [driven.log(send, 1.0 + 30 * number) for number, send in enumerate(sends)]  # type: ignore[union-attr]
     for send, answer in reversed(list(zip(sends, answers, strict=True))):  # logged at 1, 31, 61
-        driven.run(driven.pool.answered(send.batch.number, answer, 62.0), 62.0)  # type: ignore[union-attr]
+        driven.run(driven.pool.answered(send.number, answer, 62.0), 62.0)  # type: ignore[union-attr]
     driven.run(driven.pool.tick(140.0), 140.0)
     driven.ask("f", 2, 150.0)
     assert driven.times()[-1] == 150.0 and driven.sent[-1].deadline == 161.0
@@ -216,12 +214,12 @@ def test_an_answer_of_a_session_that_is_over_counts_for_nothing() -> None:
     for person in "abc":
         driven.ask(person, 2, 0.0)
     (old,) = driven.pool.deposit("d", "d in 1", 1, 2, 1.0)
-    assert isinstance(old, Send)
-    late = driven.log(old.batch, 1.0)
+    assert isinstance(old, Batch)
+    late = driven.log(old, 1.0)
     driven.gateway = GatewayLog()
     driven.ask("e", 2, 2.0)
     assert len(driven.entries) == 4  # e was refused: the new session has none of them
-    driven.run(driven.pool.answered(old.batch.number, late, 3.0), 3.0)
+    driven.run(driven.pool.answered(old.number, late, 3.0), 3.0)
     driven.ask("f", 2, 3.0)
     assert {ticket for _, ticket, _ in driven.entries[4:]} == {"d", "e at 2.0", "f at 3.0"}
 
@@ -253,11 +251,11 @@ def test_a_new_period_ends_what_is_held_and_refuses_old_tokens() -> None:
     driven = Driven()
     driven.ask("a", 2, 0.0)
     (send,) = [*driven.pool.deposit("b", "b in 1", 1, 2, 0.0), *driven.pool.deposit("c", "c in 1", 1, 2, 0.0)]
-    assert isinstance(send, Send)
+    assert isinstance(send, Batch)
     assert driven.pool.open_period(2, 1.0) == ()
     driven.ask("d", 2, 1.0)
     assert driven.refused == [Refuse("d at 1.0", Why.PERIOD)]
-    assert driven.pool.lost(send.batch.number, 2.0) == tuple(
+    assert driven.pool.lost(send.number, 2.0) == tuple(
         Refuse(ticket, Why.PERIOD) for ticket in ("a at 0.0", "b", "c")
     )
     driven.ask("e", 2, 3.0, period=2)
@@ -336,11 +334,11 @@ def test_what_is_forgotten_is_told_and_counts_no_more() -> None:
     for person in "abc":
         driven.ask(person, 2, 0.0)
     (send,) = driven.pool.deposit("d", "d in 1", 1, 2, 0.0)
-    assert isinstance(send, Send)
+    assert isinstance(send, Batch)
     assert driven.pool.people(0.0) == 3
     assert driven.pool.forget() == (Refuse("d", Why.FORGOTTEN),) and driven.pool.people(0.0) == 0
-    answer = driven.log(send.batch, 1.0)
-    assert driven.pool.answered(send.batch.number, answer, 1.0) == ()
+    answer = driven.log(send, 1.0)
+    assert driven.pool.answered(send.number, answer, 1.0) == ()
     driven.ask("e", 2, 1.0)
     driven.ask("f", 2, 1.0)
     assert len(driven.entries) == 4
@@ -421,10 +419,6 @@ def test_the_gateway_logs_until_the_deadline_once_and_whole() -> None:
 def test_a_period_is_never_numbered_twice() -> None:
     assert next_period(7, 1_000.0, 100.0) == 10
     assert next_period(12, 0.0, 100.0) == 13
-    memory = PeriodMemory().accept(4, "one").accept(4, "one").accept(6, "two")
-    for number, key in ((5, "three"), (6, "three")):
-        with pytest.raises(InputError):
-            memory.accept(number, key)
     with pytest.raises(InputError):
         Driven().pool.open_period(1, 0.0)
 

@@ -25,8 +25,6 @@ def simulate(
     people: int = 0,
     away: float = 0,
     burst: float = 1,
-    failing: float = 0,
-    restarts: int = 0,
     windows: int = 20,
     mode: Literal["default", "paper"] = "default",
     overlap: float = 0.5,

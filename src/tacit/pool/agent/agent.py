@@ -213,7 +213,7 @@ class Agent:
         wanted = {
             at: key
             for at, key in announced.tokens.items()
-            if at not in self.memory.tokens and at >= self.memory.period.number
+            if at not in self.memory.tokens and at >= self.memory.period
         }
         begun = await asyncio.to_thread(
             lambda: {
@@ -278,7 +278,7 @@ class Agent:
 
     async def _deposit(self, asked: Mapping[str, Any], until: float) -> dict[str, Any] | None:
         """Deposit a query and wait for its answer; None if it must be deposited again, or time is up."""
-        period = self.memory.period.number
+        period = self.memory.period
         if period < 0:
             period = (await self.standing())["period"]
             if period is None:

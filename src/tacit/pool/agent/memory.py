@@ -18,7 +18,6 @@ import platformdirs
 from tacit.errors import InputError
 from tacit.files import atomic_file
 from tacit.pool.channel.join import JoinFile
-from tacit.pool.protocol.counting import PeriodMemory
 from tacit.pool.protocol.tree import Tree
 
 
@@ -36,7 +35,7 @@ class DeviceMemory:
     k: int
     window: float
     tree: Tree
-    period: PeriodMemory = field(default_factory=PeriodMemory)
+    period: int = -1
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -57,7 +56,7 @@ class DeviceMemory:
                 given = json.loads(path.read_text(encoding="utf-8"))
                 found.k, found.window = int(given["k"]), float(given["window"])
                 found.tree = Tree.parse(given["tree"], join.template)
-                found.period = PeriodMemory(int(given["period"]), str(given["key"]))
+                found.period = int(given["period"])
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
                 found.secret = str(given.get("secret", found.secret))
@@ -90,16 +89,15 @@ class DeviceMemory:
                 "the issuer's key of a period has changed.",
                 "Somebody gives this device a key of its own, to recognise it by: nothing was sent.",
             )
-        self.keys = {at: key for at, key in (self.keys | digests).items() if at >= self.period.number}
+        self.keys = {at: key for at, key in (self.keys | digests).items() if at >= self.period}
 
     def enter(self, period: int) -> None:
-        """Go on to a period that the pool announced; numbers never fall, and a number has one key."""
-        before, key = self.period, self.keys.get(period, "")
-        if period == before.number and not (key and before.key):  # its key was not known yet
-            self.period = PeriodMemory(period, key or before.key)
-        else:
-            self.period = before.accept(period, key)
-        if self.period != before:
+        """Go on to a period that the pool announced; numbers never fall."""
+        if period < self.period:
+            problem = f"the pool announced period {period:,} after {self.period:,}."
+            raise InputError(problem, "Somebody replays old messages: nothing was sent.")
+        if period > self.period:
+            self.period = period
             self.tokens = {at: token for at, token in self.tokens.items() if at >= period}
             self.write()
 
@@ -110,8 +108,7 @@ class DeviceMemory:
             "k": self.k,
             "window": self.window,
             "tree": self.tree.as_dict(),
-            "period": self.period.number,
-            "key": self.period.key,
+            "period": self.period,
             "keys": self.keys,
             "tokens": {at: base64.b64encode(token).decode() for at, token in self.tokens.items()},
             "secret": self.secret,

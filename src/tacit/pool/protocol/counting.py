@@ -14,7 +14,7 @@ and the tests drive the same one. Times are arguments; what is to be done comes 
     counter.gave_up(ticket)                           # the client has gone, and its query must not be sent
     actions = counter.tick(now)                       # once a second, say
 
-    Send(batch)           send it to the gateway; repeat it unchanged while no answer comes
+    Batch(number, …)      send it to the gateway; repeat it unchanged while no answer comes
     Refuse(ticket, why)   tell the client; the ticket is over
 
 A **ticket** names a deposit and is drawn by whoever drives the machine, who also keeps the sealed text under
@@ -130,7 +130,7 @@ class BatchItem:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A request to the gateway, to be logged whole or not at all.
+    """A request to send to the gateway, which is to log it whole or not at all.
 
     Attributes:
         number: names it; a repeat has the same.
@@ -146,13 +146,6 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
-    """Send this batch to the gateway."""
-
-    batch: Batch
-
-
-@dataclass(frozen=True, slots=True)
 class Refuse:
     """Tell a client that its deposit is over."""
 
@@ -160,8 +153,7 @@ class Refuse:
     why: Why
 
 
-Action = Send | Refuse
-Actions = tuple[Action, ...]
+Actions = tuple[Batch | Refuse, ...]
 
 
 def next_period(last: int, now: float, length: float) -> int:
@@ -170,23 +162,6 @@ def next_period(last: int, now: float, length: float) -> int:
     Write it to disk before it is used; ``last`` is the number found there (0 if there is none).
     """
     return max(last + 1, int(now // length))
-
-
-@dataclass(frozen=True)
-class PeriodMemory:
-    """An agent's memory of the periods: the highest number, and the digest of its key."""
-
-    number: int = -1
-    key: str = ""
-
-    def accept(self, number: int, key: str) -> PeriodMemory:
-        """Remember a period and its key; refuse an earlier one, or a second key for the same."""
-        if number < self.number or (number == self.number and key != self.key):
-            raise InputError(
-                "a period was announced again, or with a second key.",
-                "Somebody replays old messages, or gives this agent a key of its own: nothing was sent.",
-            )
-        return PeriodMemory(number, key)
 
 
 class _Recent:
@@ -531,4 +506,4 @@ class QueryCounter:
             self._held.pop(ticket).batch = number
         self._batches[number] = items
         deadline = min(oldest, self._now(now)) + self.rules.window
-        return (Send(Batch(number, self._session, deadline, items)),)
+        return (Batch(number, self._session, deadline, items),)

@@ -81,39 +81,30 @@ def _fits(value: object, rule: Mapping[str, Any]) -> bool:
 
 def description(title: str, outer: Sequence[Route], inner: Sequence[Endpoint]) -> dict[str, Any]:
     """The OpenAPI 3.1 document, made from routes, their handlers' docstrings and forms of messages."""
+    responses = {status: {"description": said} for status, said in _RESPONSES.items()}
     paths: dict[str, Any] = {}
     for route in outer:
         for method in sorted((route.methods or set()) - {"HEAD"}):
-            said = {"summary": (route.endpoint.__doc__ or "").strip(), "responses": _RESPONSES}
+            said = {"summary": (route.endpoint.__doc__ or "").strip(), "responses": responses}
             paths.setdefault(route.path, {})[method.lower()] = said
     sealed = {}
     for endpoint in inner:
-        schema = {
-            "type": "object",
-            "properties": dict(endpoint.form),
-            "required": list(endpoint.form),
-            "additionalProperties": False,
-        }
+        form, summary = dict(endpoint.form), (endpoint.handler.__doc__ or "").strip()
+        schema = {"type": "object", "properties": form, "required": [*form], "additionalProperties": False}
         body = {"required": True, "content": {"application/json": {"schema": schema}}}
-        summary = (endpoint.handler.__doc__ or "").strip()
-        sealed[endpoint.path] = {
-            "post": {"summary": summary, "requestBody": body, "responses": {"200": {"description": summary}}}
-        }
-    found: dict[str, Any] = {
-        "openapi": "3.1.0",
-        "info": {"title": title, "version": __version__},
-        "paths": paths,
-    }
+        answer = {"200": {"description": summary}}
+        sealed[endpoint.path] = {"post": {"summary": summary, "requestBody": body, "responses": answer}}
+    found = {"openapi": "3.1.0", "info": {"title": title, "version": __version__}, "paths": paths}
     return found | ({"x-sealed-paths": sealed} if sealed else {})
 
 
 _RESPONSES = {
-    "200": {"description": "Done."},
-    "400": {"description": "Not what is expected, or sealed for another key."},
-    "408": {"description": "The body did not come in time."},
-    "413": {"description": "The body is too long."},
-    "415": {"description": "Another media type is expected."},
-    "503": {"description": "Busy or starting; try again."},
+    "200": "Done.",
+    "400": "Not what is expected, or sealed for another key.",
+    "408": "The body did not come in time.",
+    "413": "The body is too long.",
+    "415": "Another media type is expected.",
+    "503": "Busy or starting; try again.",
 }
 
 

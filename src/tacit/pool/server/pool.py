@@ -33,7 +33,7 @@ from tacit.files import atomic_file
 from tacit.pool.channel import oblivious, tokens
 from tacit.pool.channel.join import Announcement, Identity, JoinFile, token_challenge
 from tacit.pool.protocol import gateway as log
-from tacit.pool.protocol.counting import Action, QueryCounter, Send, Why, next_period
+from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Why, next_period
 from tacit.pool.server import front
 from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore
 
@@ -166,24 +166,16 @@ class _Worker:
         self._looked = float("-inf")
         self._ends = float("-inf")
         self._doubted = False
-        endpoints = (
-            front.Endpoint(
-                "/deposit",
-                self.deposit,
-                {
-                    "ticket": front.NAME,
-                    "token": front.base64_of(_TOKEN),
-                    "period": front.WHOLE,
-                    "leaf": front.WHOLE,
-                    "sealed": front.base64_of(_SEALED),
-                },
-            ),
-            front.Endpoint("/collect", self.collect, {"ticket": front.NAME}),
-            front.Endpoint("/withdraw", self.withdraw, {"ticket": front.NAME}),
+        token, sealed, ticket = front.base64_of(_TOKEN), front.base64_of(_SEALED), {"ticket": front.NAME}
+        deposit = ticket | {"token": token, "period": front.WHOLE, "leaf": front.WHOLE, "sealed": sealed}
+        self.endpoints = (
+            front.Endpoint("/deposit", self.deposit, deposit),
+            front.Endpoint("/collect", self.collect, ticket),
+            front.Endpoint("/withdraw", self.withdraw, ticket),
             front.Endpoint("/standing", self.standing, {}),
         )
-        self.endpoints = endpoints
-        self._front = front.SealedFront(store, endpoints, (oblivious.REQUEST_SIZE, oblivious.REPLY_SIZE))
+        sizes = oblivious.REQUEST_SIZE, oblivious.REPLY_SIZE
+        self._front = front.SealedFront(store, self.endpoints, sizes)
 
     # -- what devices ask ----------------------------------------------------------------------------
 
@@ -317,10 +309,10 @@ class _Worker:
             if known is not None and known["state"] == "held":
                 await self._refuse(ticket, Why.FORGOTTEN)
 
-    async def _do(self, actions: tuple[Action, ...]) -> None:
+    async def _do(self, actions: Actions) -> None:
         for action in actions:
-            if isinstance(action, Send):
-                sealed = [self._sealed[item.ticket] for item in action.batch.items]
+            if isinstance(action, Batch):
+                sealed = [self._sealed[item.ticket] for item in action.items]
                 task = asyncio.create_task(self._send(action, sealed))
                 self._sending.add(task)
                 task.add_done_callback(self._sent)
@@ -338,16 +330,12 @@ class _Worker:
         period = None if counter is None else counter.period
         await self.store.settle(ticket, {"state": "refused", "why": why.value, "period": period})
 
-    async def _send(self, action: Send, sealed: list[str]) -> None:
+    async def _send(self, batch: Batch, sealed: list[str]) -> None:
         """Send a batch to the gateway, unchanged while no answer comes, and note what it said."""
-        batch, counter = action.batch, self._counter
+        counter = self._counter
         items = [{"node": item.node, "sealed": text} for item, text in zip(batch.items, sealed, strict=True)]
-        content = {
-            "number": batch.number,
-            "session": batch.session,
-            "deadline": batch.deadline,
-            "items": items,
-        }
+        head = {"number": batch.number, "session": batch.session, "deadline": batch.deadline}
+        content = head | {"items": items}
         body = json.dumps(content).encode()
         headers = {"content-type": "application/json", "tacit-signature": self.identity.sign(body)}
         found: Mapping[str, Any] | None = None
@@ -362,7 +350,7 @@ class _Worker:
             return
         said = None if found is None else _answer(found)
         now = self.clock()
-        if isinstance(said, log.Logged) and found is not None:
+        if found is not None and isinstance(said, log.Logged):
             answers = found.get("answers") or [None] * len(batch.items)
             for item, text in zip(batch.items, answers, strict=True):
                 self._sealed.pop(item.ticket, None)
@@ -413,22 +401,16 @@ class _Worker:
         return front.server("Tacit pool", routes, inner=self.endpoints, lifespan=lifespan)
 
 
-_ANSWERS: dict[str, Any] = {
-    kind.__name__: kind for kind in (log.Logged, log.Late, log.Elsewhere, log.Unreadable)
-}
-
-
 def _answer(found: Mapping[str, Any]) -> log.Answer | None:
     """What the gateway said; None if it cannot be understood."""
     try:
-        kind = _ANSWERS[found["answer"]]
         session, moment = str(found["session"]), float(found["time"])
-        if kind is log.Unreadable:
+        if found["answer"] == "Unreadable":
             return log.Unreadable(session, moment, tuple(int(place) for place in found["places"]))
-        made: log.Answer = kind(session, moment)
+        kinds = {kind.__name__: kind for kind in (log.Logged, log.Late, log.Elsewhere)}
+        return kinds[found["answer"]](session, moment)
     except (KeyError, TypeError, ValueError):
         return None
-    return made
 
 
 def _store_is_away(error: Exception) -> bool:

@@ -138,12 +138,6 @@ redis.call('RPUSH', KEYS[1], ARGV[1])
 return 1
 """
 
-_TAKE = """
-local found = redis.call('LRANGE', KEYS[1], 0, -1)
-redis.call('UNLINK', KEYS[1])
-return found
-"""
-
 _MARK = """
 local known = tonumber(redis.call('GET', KEYS[1]) or '0')
 if tonumber(ARGV[1]) > known then redis.call('SET', KEYS[1], ARGV[1]); return tonumber(ARGV[1]) end
@@ -167,7 +161,7 @@ class RedisStore:
         except ValueError as error:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self._base = f"tacit:{name}:"
-        scripts = (_LEAD, _SEEN, _POST, _TAKE, _MARK)
+        scripts = (_LEAD, _SEEN, _POST, _MARK)
         self._scripts = {text: self._redis.register_script(text) for text in scripts}
 
     async def _run(self, script: str, key: str, *arguments: str | int | bytes) -> Any:
@@ -198,9 +192,9 @@ class RedisStore:
     async def letters(self, wait: float) -> list[list[Any]]:
         begun = time.monotonic()
         while True:
-            found = await self._run(_TAKE, "letters")
+            found = await self._redis.lpop(self._base + "letters", MOST_LETTERS) or []
             if found or time.monotonic() - begun >= wait:
-                return [json.loads(letter) for letter in found]
+                return [json.loads(str(letter)) for letter in found]
             await asyncio.sleep(0.02)
 
     async def settle(self, ticket: str, result: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from tacit.pool.protocol.cuts import Codes, cut_region, median_cut
 from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
 from tacit.pool.protocol.tree import Corners, losses
-from tacit.pool.simulation.traffic import Floats, Numbers, Simulated, SimulationSetting, Stream, newcomers
+from tacit.pool.simulation.traffic import Floats, Numbers, PoolSimulation, SimulationSetting, Stream
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 UNGROUPED = -1
@@ -64,7 +64,6 @@ class _PaperRun:
         self.setting, self.template, self.stream = setting, population.template, stream
         self.records = stream.records[stream.person]
         self.group = np.full(len(stream.person), UNGROUPED)
-        self.first_guarded = np.full(len(stream.person), np.inf)
         none = np.empty((0, 2, len(self.template.attributes)), np.int64)
         self.table = _Table(none, np.empty(0, np.int64))
         self.moments = np.random.default_rng([setting.seed, 2])
@@ -77,8 +76,6 @@ class _PaperRun:
         there = (stream.begin < end) & (stream.end > begin)
         new = there & (stream.begin >= begin)
         self.group[new] = smallest_regions(self.records[new], table.regions)
-        guarded = new & (self.group != UNGROUPED)
-        self.first_guarded[guarded] = stream.begin[guarded]
         domain = self.template.domain
         corners = np.concatenate([table.regions, [[domain.low, domain.high]]])[self.group]
         overlap = end - self.setting.overlap * self.setting.window
@@ -92,7 +89,6 @@ class _PaperRun:
         loss, penalty = losses(corners[there], self.template)
         shares = [float(each.sum() / people) for each in (loss, penalty, self.group[there] < 0, fell)]
         self.regroup(staying, answering & np.isin(self.group, surviving))
-        self.first_guarded[staying & (self.group >= 0) & np.isinf(self.first_guarded)] = end
         again = float((fell & (self.group == UNGROUPED)).sum() / people)
         self.measured.append((*shares, again, float(len(table.regions)), float(people)))
 
@@ -142,7 +138,7 @@ class _PaperRun:
 
 def simulate_paper(
     setting: SimulationSetting, population: Population, stream: Stream, advance: Callable[[], None]
-) -> Simulated:
+) -> PoolSimulation:
     """Run the paper's protocol; a window here lasts until the overlap with the next one ends."""
     run = _PaperRun(setting, population, stream)
     length = (1 - setting.overlap) * setting.window
@@ -154,19 +150,16 @@ def simulate_paper(
     session, time, corners, guarded = (np.concatenate(each) for each in zip(*run.entries, strict=True))
     records = run.records[session].astype(np.int64)
     log = AuditedLog(time, stream.person[session], records, corners[:, 0], corners[:, 1], guarded)
-    counted = (stream.begin >= length) & (stream.begin < length * (setting.windows + 1))
-    return Simulated(
+    return PoolSimulation(
         setting,
+        log,
         information_loss=loss,
         ncp=ncp,
         unregistered=unregistered,
-        forced_expired=forced,
-        forced_unregistered=again,
         groups=groups,
         people=people,
-        **newcomers(run.first_guarded[counted] - stream.begin[counted]),
         answered=float(guarded[time >= length].mean()) if (time >= length).any() else 0.0,
-        delay_median=0.0,
         breaches=verify_log(log, setting.k, setting.window).identified,
-        log=log,
+        forced_expired=forced,
+        forced_unregistered=again,
     )

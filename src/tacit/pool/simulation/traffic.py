@@ -1,10 +1,9 @@
 """People come, ask and go: the pool's own machine and the gateway's rule under simulated traffic.
 
 Only people and time are made up. Each person asks at random moments, ``every`` so often on average, singly or
-in bursts, waits for an answer as long as the person's patience lasts, and may be away between sessions.
-Requests to the gateway may fail before or after it logged them, and the pool may lose its memory. Every entry
-of the log is judged afterwards by :mod:`tacit.pool.simulation.verification`, which knows neither tree nor
-tokens.
+in bursts, waits for an answer as long as the person's patience lasts, and may be away between sessions. Every
+entry of the log is judged afterwards by :mod:`tacit.pool.simulation.verification`, which knows neither tree
+nor tokens.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -23,9 +22,9 @@ import numpy.typing as npt
 
 from tacit.errors import ParameterError
 from tacit.files import check_output
-from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Send, Why
+from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Why
 from tacit.pool.protocol.cuts import Codes
-from tacit.pool.protocol.gateway import GatewayLog, Logged
+from tacit.pool.protocol.gateway import GatewayLog
 from tacit.pool.protocol.population import Population, read_population
 from tacit.pool.protocol.template import Template
 from tacit.pool.protocol.tree import Tree, grow_tree, losses
@@ -46,16 +45,10 @@ LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
 STAY_VARIANCE = 10.0
 """Of how long people stay, as in the paper (section 6.1)."""
 
-_REPEAT = 1.0
-_REPEATS = 2
-"""A request without an answer is repeated after so long, so often, and then given up."""
-
-
 _RULES: dict[str, tuple[Callable[[float], bool], str]] = {
     "above 0": (lambda value: value > 0, "window arrivals stay every"),
     "at least 0": (lambda value: value >= 0, "patience away"),
     "at least 1": (lambda value: value >= 1, "burst"),
-    "from 0 to below 1": (lambda value: 0 <= value < 1, "failing"),
     "above 0 and at most 0.5": (lambda value: 0 < value <= 0.5, "overlap"),
 }
 
@@ -78,15 +71,13 @@ class SimulationSetting:
     people: int = 0
     away: float = 0.0
     burst: float = 1.0
-    failing: float = 0.0
-    restarts: int = 0
 
     def __post_init__(self) -> None:
         if self.patience is None:
             object.__setattr__(self, "patience", self.window)
         if self.every is None and self.mode == "default":
             object.__setattr__(self, "every", real("window", self.window) / 4)
-        for name, least in (("k", 2), ("windows", 1), ("seed", 0), ("people", 0), ("restarts", 0)):
+        for name, least in (("k", 2), ("windows", 1), ("seed", 0), ("people", 0)):
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for rule, (holds, names) in _RULES.items():
             for name in names.split():
@@ -106,50 +97,61 @@ class SimulationSetting:
         return (self.windows + 1) * self.window
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """The findings of a simulation after its first window; shares are of 1.
+@dataclass(frozen=True, repr=False)
+class PoolSimulation:
+    """The findings after the first window, as means over the runs; shares are of 1.
 
     Attributes:
+        setting: what was simulated; its seed is the first run's.
+        log: every entry of the first run.
         information_loss: AvgIL (eq. 3), over the queries that went out.
         ncp: the mean share of each attribute's width that their regions cover.
         unregistered: queries that were given up (in the paper's mode: people without a group).
+        groups: how many regions were in use in a window, on average.
+        people: how many people asked in a window, on average.
+        answered: queries that were answered.
+        breaches: entries that fail Definition 2, of all runs together.
+        delay_median: how long the answered waited, in the middle.
         forced_expired: people whose group found fewer than k again (section 5.2); 0 by default, which has
             no groups to expire.
         forced_unregistered: those of them who are without a group in the next window too.
-        groups: how many regions were in use in a window, on average.
-        people: how many people asked in a window, on average.
-        guarded_at_once: newcomers whose first query went out at once.
-        never_guarded: newcomers none of whose queries went out.
-        wait: how long the others waited for the first one, on average; 0 where there are none.
-        answered: queries that were answered.
-        delay_median: how long those waited, in the middle.
-        breaches: entries that fail Definition 2.
-        log: every entry.
+        seeds: the seeds of the runs.
+        verified: with ``verify``, how many entries of all runs fail Definitions 2 and 3, by name.
     """
 
     setting: SimulationSetting
+    log: AuditedLog
     information_loss: float
     ncp: float
     unregistered: float
-    forced_expired: float
-    forced_unregistered: float
     groups: float
     people: float
-    guarded_at_once: float
-    never_guarded: float
-    wait: float
     answered: float
-    delay_median: float
     breaches: int
-    log: AuditedLog = field(repr=False)
+    delay_median: float = 0.0
+    forced_expired: float = 0.0
+    forced_unregistered: float = 0.0
+    seeds: tuple[int, ...] = ()
+    verified: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        setting = self.setting
+        return (
+            f"PoolSimulation(k={setting.k}, window={setting.window:g}: {self.people:,.0f} people ask in "
+            f"it, {self.answered:.1%} answered, NCP {self.ncp:.1%}, {self.breaches} breaches)"
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures, for JSON."""
-        return {name: getattr(self, name) for name in FIGURES}
+        """Setting and figures in one, for JSON."""
+        said = {each.name: getattr(self.setting, each.name) for each in fields(self.setting)}
+        del said["seed"]
+        found = said | {"seeds": list(self.seeds)} | {name: getattr(self, name) for name in FIGURES}
+        return found if self.verified is None else found | {"verified": self.verified}
 
 
-FIGURES = tuple(field.name for field in fields(Simulated) if field.name not in ("setting", "log"))
+FIGURES = tuple(
+    each.name for each in fields(PoolSimulation) if each.name not in ("setting", "log", "seeds", "verified")
+)
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,6 @@ class _Run:
     def __init__(self, setting: SimulationSetting, stream: Stream, tree: Tree) -> None:
         self.setting, self.stream = setting, stream
         self.patience = setting.patience or 0.0
-        self.random = np.random.default_rng([setting.seed, 1])
         rules = Rules(setting.k, setting.window, slack=0.0, alive=math.inf, capacity=1 << 30, each=1 << 30)
         self.pool = QueryCounter(tree, rules, draw=partial(next, map(str, count())))
         self.gateway = GatewayLog(window=setting.window)
@@ -258,8 +259,6 @@ class _Run:
         setting = self.setting
         self.begin_period(0.0)
         self.end_window(advance, -1, 0.0)
-        if setting.restarts:
-            self.at(setting.restarts * setting.window, self.restart)
         for query, time in enumerate(self.stream.time.tolist()):
             self.until(time)
             self.deposit(query, time)
@@ -283,11 +282,6 @@ class _Run:
             advance()
         self.at(now + self.setting.window, partial(self.end_window, advance, number + 1))
 
-    def restart(self, now: float) -> None:
-        """The pool loses its memory."""
-        self.act(self.pool.forget(), now)
-        self.at(now + self.setting.restarts * self.setting.window, self.restart)
-
     def deposit(self, query: int, now: float) -> None:
         person, period = self.askers[query], self.pool.period
         token = f"{person} {period}"
@@ -300,31 +294,17 @@ class _Run:
             self.pool.gave_up(str(query))
 
     def act(self, actions: Actions, now: float) -> None:
-        """Do what the machine asks for; a deposit that is over for the pool's reasons is made again."""
+        """Do what the machine asks for; a deposit whose period has ended is made again."""
         for action in actions:
-            if isinstance(action, Send):
-                self.send(action.batch, _REPEATS, now)
-            elif action.why in (Why.PERIOD, Why.FORGOTTEN) and int(action.ticket) not in self.gone:
+            if isinstance(action, Batch):
+                write = partial(self.write, action)
+                answer = self.gateway.take(action.number, action.session, action.deadline, (), now, write)
+                self.act(self.pool.answered(action.number, answer, now), now)
+            elif action.why is Why.PERIOD and int(action.ticket) not in self.gone:
                 self.deposit(int(action.ticket), now)
 
-    def send(self, batch: Batch, repeats: int, now: float) -> None:
-        """Send a batch; a request may fail before the gateway logs it, or its answer may be lost."""
-        fate = self.random.random() / self.setting.failing if self.setting.failing else 1.0
-        if fate >= 0.5:
-            answer = self.gateway.take(
-                batch.number, batch.session, batch.deadline, (), now, partial(self.write, batch)
-            )
-            if fate >= 1:
-                if isinstance(answer, Logged):
-                    self.answered.update((int(item.ticket), now) for item in batch.items)
-                self.act(self.pool.answered(batch.number, answer, now), now)
-                return
-        if repeats:
-            self.at(now + _REPEAT, partial(self.send, batch, repeats - 1))
-        else:
-            self.at(now + _REPEAT, lambda then: self.act(self.pool.lost(batch.number, then), then))
-
     def write(self, batch: Batch, time: float) -> None:
+        self.answered.update((int(item.ticket), time) for item in batch.items)
         self.entries += [(time, int(item.ticket), item.node) for item in batch.items]
 
 
@@ -334,7 +314,7 @@ def simulate(
     *,
     tree: Tree | None = None,
     advance: Callable[[], None] = lambda: None,
-) -> Simulated:
+) -> PoolSimulation:
     """Run one simulation.
 
     Args:
@@ -353,13 +333,9 @@ def simulate(
         tree = grow_tree(population.records, population.template, setting.k, float(asking.mean()))
     run = _Run(setting, stream, tree)
     run.run(advance)
-    time, query, node = (
-        (np.array(each) for each in zip(*run.entries, strict=True))
-        if run.entries
-        else (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
-    )
-    corners = tree.corners[node]
-    sender = stream.asker[query]
+    entries = np.array(run.entries, np.float64).reshape(-1, 3)
+    time, (query, node) = entries[:, 0], entries[:, 1:].T.astype(np.int64)
+    sender, corners = stream.asker[query], tree.corners[node]
     records = stream.records[sender].astype(np.int64)
     log = AuditedLog(time, sender, records, corners[:, 0], corners[:, 1], np.ones(len(time), np.bool_))
     counted = time >= setting.window
@@ -372,72 +348,19 @@ def simulate(
     asked = (stream.time >= setting.window) & (stream.time < setting.length - open_end)
     delays = done[asked] - stream.time[asked]
     answered = delays[np.isfinite(delays)]
-    return Simulated(
+    share = len(answered) / max(len(delays), 1)
+    return PoolSimulation(
         setting,
+        log,
         information_loss=float(loss.mean()) if len(loss) else 1.0,
         ncp=float(penalty.mean()) if len(loss) else 1.0,
-        unregistered=1 - len(answered) / max(len(delays), 1),
-        forced_expired=0.0,
-        forced_unregistered=0.0,
+        unregistered=1 - share,
         groups=len(used) / setting.windows,
         people=float(asking[1:].mean()),
-        **newcomers(_first_waits(setting, stream, done)),
-        answered=len(answered) / max(len(delays), 1),
-        delay_median=float(np.median(answered)) if len(answered) else 0.0,
+        answered=share,
         breaches=verify_log(log, setting.k, setting.window).identified,
-        log=log,
+        delay_median=float(np.median(answered)) if len(answered) else 0.0,
     )
-
-
-def _first_waits(setting: SimulationSetting, stream: Stream, done: Floats) -> Floats:
-    """How long people who asked for the first time after the first window waited for their first answer."""
-    askers, first = np.unique(stream.asker, return_index=True)
-    answer = np.full(len(stream.records), np.inf)
-    np.minimum.at(answer, stream.asker, done)
-    new = stream.time[first] >= setting.window
-    waited: Floats = answer[askers[new]] - stream.time[first[new]]
-    return waited
-
-
-def newcomers(wait: Floats) -> dict[str, float]:
-    """Summarise how long newcomers waited until they were guarded; infinite: they never were."""
-    later = wait[np.isfinite(wait) & (wait > 0)]
-    return {
-        "guarded_at_once": float((wait == 0).sum() / max(len(wait), 1)),
-        "never_guarded": float(np.isinf(wait).sum() / max(len(wait), 1)),
-        "wait": float(later.mean()) if len(later) else 0.0,
-    }
-
-
-@dataclass(frozen=True, repr=False)
-class PoolSimulation:
-    """The findings of :func:`simulate_pool`, as means over its runs.
-
-    Attributes:
-        setting: what was simulated; its seed is the first run's.
-        seeds: the seeds of the runs.
-        figures: the means of the figures of :class:`Simulated`, by name; ``breaches`` are added up.
-        verified: with ``verify``, how many entries of all runs fail Definitions 2 and 3, by name.
-    """
-
-    setting: SimulationSetting
-    seeds: tuple[int, ...]
-    figures: dict[str, float]
-    verified: dict[str, Any] | None = None
-
-    def __repr__(self) -> str:
-        found, setting = self.figures, self.setting
-        return (
-            f"PoolSimulation(k={setting.k}, window={setting.window:g}: {found['people']:,.0f} people ask in "
-            f"it, {found['answered']:.1%} answered, NCP {found['ncp']:.1%}, {found['breaches']} breaches)"
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Setting and figures in one, for JSON."""
-        said = {each.name: getattr(self.setting, each.name) for each in fields(self.setting)}
-        del said["seed"]
-        found = said | {"seeds": list(self.seeds)} | self.figures
-        return found if self.verified is None else found | {"verified": self.verified}
 
 
 def simulate_pool(
@@ -451,8 +374,6 @@ def simulate_pool(
     people: int = 0,
     away: float = 0.0,
     burst: float = 1.0,
-    failing: float = 0.0,
-    restarts: int = 0,
     windows: int = 20,
     mode: Mode = "default",
     overlap: float = 0.5,
@@ -482,8 +403,6 @@ def simulate_pool(
         people: in place of arrivals, so many people who stay all the time, or come and go with ``away``.
         away: how long these are away between two stays, on average; 0: they never leave.
         burst: how many queries come together, on average.
-        failing: the share of requests to the gateway that fail, half of them after they were logged.
-        restarts: the pool loses its memory every so many windows; 0: never.
         windows: how many windows to run, after a first one that is not counted.
         mode: ``default`` (rule S over one tree) or ``paper`` (groups are split, window after window).
         overlap: in the paper's mode, the share of a window that is the next one's too, at most 0.5.
@@ -501,21 +420,22 @@ def simulate_pool(
     seeds = whole("seeds", seeds, 1)
     setting = SimulationSetting(
         k, window, overlap, arrivals, stay, windows, mode, leavers, seed,
-        every, patience, people, away, burst, failing, restarts,
+        every, patience, people, away, burst,
     )  # fmt: skip
     if log is not None:
         given = [each for each in (template, users) if isinstance(each, str | Path) and each != "adult"]
         check_output(Path(log), force=force, inputs=[Path(each) for each in given])
     population = users if isinstance(users, Population) else read_population(users, template)
-    found, audits = [], []
+    runs: list[PoolSimulation] = []
+    audits = []
     for number in range(seeds):
         one = simulate(replace(setting, seed=seed + number), population, advance=advance)
         if verify:
             audits.append(verify_log(one.log, k, window))
-        if log is not None and number == 0:
-            write_audited_log(one.log, log)
-        found.append(one.as_dict())
-    means = {name: sum(one[name] for one in found) / seeds for name in FIGURES}
-    means["breaches"] = sum(one["breaches"] for one in found)
+        runs.append(replace(one, log=runs[0].log if runs else one.log))
+    if log is not None:
+        write_audited_log(runs[0].log, log)
+    figures = {name: sum(getattr(one, name) for one in runs) / seeds for name in FIGURES}
+    figures["breaches"] = sum(one.breaches for one in runs)
     verified = AnonymityAudit.of_all(audits).as_dict() if audits else None
-    return PoolSimulation(setting, tuple(range(seed, seed + seeds)), means, verified)
+    return replace(runs[0], seeds=tuple(range(seed, seed + seeds)), verified=verified, **figures)
