@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from tacit.evaluate.cases import load_ambient
 from tacit.evaluate.personalised import Searchers
 from tacit.groups.cohort_service import PastRequest, votes_of
-from tacit.groups.cohorts import Standing, load_cohorts, order_of
+from tacit.groups.cohorts import load_cohorts, order_of
 from tacit.groups.profiles import Profiles
 from tacit.groups.reading import queries_of_log
 from tacit.groups.words import STRENGTHS, Generation
@@ -36,16 +36,6 @@ from tacit.retrieval import average_precision
 
 JUDGED = 150
 """Of so many people the rankings are judged; all of them mark words."""
-
-
-class _People:
-    """Stands for the store of a service: who is where."""
-
-    def __init__(self, people: dict[str, Standing]) -> None:
-        self._people = people
-
-    def person(self, user: str) -> Standing | None:
-        return self._people.get(user)
 
 
 def in_the_world() -> None:
@@ -115,7 +105,7 @@ def main() -> None:
                     cohorts.told(people[u].places, shown, kept, ambient.queries[query]) for u in (user, other)
                 ]
                 rows.append(([page["id"] for page in kept], relevant, pair))
-    votes = votes_of(_People(people), cohorts, words, requests)  # type: ignore[arg-type]
+    votes = votes_of(people.get, cohorts, words, requests)
     voted = generation.strength(votes, OperatingSystemRandomness())
     plain = np.array([average_precision(ids, relevant) for ids, relevant, _ in rows])
     print(

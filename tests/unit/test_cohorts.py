@@ -239,7 +239,7 @@ def test_a_person_votes_once_and_for_the_engine_where_nothing_is_gained(tmp_path
         last = PastRequest("a", "", MIXED, frozenset([17]))
         first = PastRequest("b", "", MIXED, frozenset([0]))
         unknown = PastRequest("zz", "", MIXED, frozenset([0]))
-        votes = votes_of(store, COHORTS, {}, [last] * 5 + [first, unknown])
+        votes = votes_of(store.person, COHORTS, {}, [last] * 5 + [first, unknown])
     assert votes.keys() == {"a", "b"}
     assert votes["a"] >= 2 and votes["b"] == 0.0
 

@@ -38,6 +38,10 @@ def test_every_way_is_judged_on_the_same_queries(compared: Results) -> None:
         assert way["average_precision"] == pytest.approx(plain["average_precision"] + way["gain"].mean)
         assert way["gain"].low <= way["gain"].mean <= way["gain"].high
     assert ways["topics, on the device"]["gain"].mean > 0.01
+    [cohort] = [way for name, way in ways.items() if name.startswith("cohort told, ")]
+    assert (
+        cohort["name"].endswith("by vote") and cohort["gain"].mean >= 0
+    )  # where the engine is good, it stays
     for delta in DELTAS:
         assert f"topics sent, δ = {delta:g}" in ways
     # The more may go out, the more queries go out with something.

@@ -232,8 +232,12 @@ def reading_people(
 
 def precision_of(case: Case | HistoryCase, order: Sequence[Any]) -> float:
     """Average precision (equation 19) of the case's relevant results in an order."""
-    named = (result["id"] if isinstance(result, dict) else result for result in order)
-    return average_precision(named, case.relevant)
+    return average_precision(map(named, order), case.relevant)
+
+
+def named(result: Any) -> Any:
+    """What a result is called among those that are relevant."""
+    return result["id"] if isinstance(result, dict) else result
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,15 @@ from tacit.device.sending.interests import InterestChooser, passed_texts
 from tacit.errors import InfeasibleError
 from tacit.evaluate import cases as held_out
 from tacit.evaluate import charts
-from tacit.evaluate.cases import Case, HistoryCase, Page, precision_of
+from tacit.evaluate.cases import Case, HistoryCase, Page, named, precision_of
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Profiles
 from tacit.groups.bundles import rank_by_interest
-from tacit.groups.cohort_service import DEFAULT_STRENGTH
+from tacit.groups.cohort_service import DEFAULT_STRENGTH, PastRequest, votes_of
 from tacit.groups.cohorts import load_cohorts, order_of
 from tacit.groups.reading import profiles_from_log, queries_of_log
+from tacit.groups.words import STRENGTHS
 from tacit.retrieval.personalised import rank_by_topics
 from tacit.taxonomy import people_taxonomy
 from tacit.text import STOP_WORDS, words
@@ -56,6 +57,8 @@ from tacit.text.vectors import load_word_table
 from tacit.world.synth import SyntheticLog
 
 DELTAS = (0.01, 0.02, 0.05, 0.1, 1.0)
+VOTERS = 40
+"""So many other people vote on how strongly to rank by cohorts."""
 FALL = 0.05
 """A query whose average precision is lower by more than this has fallen."""
 _TERMS = 150
@@ -159,9 +162,11 @@ class People:
 
     Attributes:
         cases: the test queries.
+        voters: those of other people, who vote on how strongly to rank by cohorts.
     """
 
     cases: Sequence[Case | HistoryCase]
+    voters: Sequence[Case | HistoryCase]
 
     @abstractmethod
     def with_evidence_of(self, case: Any, user: str) -> Case | HistoryCase:
@@ -185,16 +190,31 @@ class People:
         return Way("words, on the device", _HERE, order)
 
     def by_cohort(self, evidence: Profiles) -> Way:
-        """By the cohort that the request is told; cohorts show no words unless an operator pays for them."""
+        """By the cohort that the request is told, as strongly as others voted on what they had in mind.
+
+        Cohorts show no words unless an operator pays for them; the vote is without its noise here.
+        """
         cohorts = load_cohorts()
-        standings = zip(evidence.users, cohorts.people(evidence, bytes(32)), strict=True)
-        places = {user: person.places for user, person in standings}
+        standings = dict(zip(evidence.users, cohorts.people(evidence, bytes(32)), strict=True))
+        requests = (
+            PastRequest(
+                case.user,
+                case.query,
+                [dict(page) for page in self.pages(case)],
+                frozenset(n for n, found in enumerate(case.results) if named(found) in case.relevant),
+            )
+            for case in self.voters
+        )
+        votes = Counter(votes_of(standings.get, cohorts, {}, requests).values())
+        strength = max(STRENGTHS, key=lambda each: votes[each]) if votes else DEFAULT_STRENGTH
 
         def order(case: Case | HistoryCase) -> list[int]:
-            _, scores, gate = cohorts.told(places.get(case.user, ()), {}, self.pages(case), case.query)
-            return order_of(scores, gate, DEFAULT_STRENGTH)
+            standing = standings.get(case.user)
+            places = standing.places if standing else ()
+            _, scores, gate = cohorts.told(places, {}, self.pages(case), case.query)
+            return order_of(scores, gate, strength)
 
-        return Way("cohort told", "one of 64 cohorts", order)
+        return Way(f"cohort told, λ = {strength:g}{' by vote' * bool(votes)}", "one of 64 cohorts", order)
 
 
 def compare(people: People, progress: Progress = no_progress) -> list[dict[str, Any]]:
@@ -290,7 +310,10 @@ class Searchers(People):
         self.repository: Repository = wordnet_repository()
         log = SyntheticLog(population, seed=seed)
         table, truth = log.table(), log.truth()
-        self.cases: Sequence[Case] = list(held_out.held_out_cases(self.repository, table, truth, users))
+        found = list(held_out.held_out_cases(self.repository, table, truth, users + VOTERS))
+        judged = set(list(dict.fromkeys(case.user for case in found))[:users])
+        self.cases: Sequence[Case] = [case for case in found if case.user in judged]
+        self.voters: Sequence[Case] = [case for case in found if case.user not in judged]
         self._profiles = {case.user: case.profile for case in self.cases}
         lengths = np.array([len(kinds) for kinds in truth["kinds"].to_pylist()])
         row = np.repeat(np.arange(len(lengths)), lengths)
@@ -335,8 +358,9 @@ class Readers(People):
         self._people = held_out.reading_people(
             held_out.load_ambient(folder), max(users, population), seed=seed
         )
-        judged = list(self._people)[:users]
+        judged, voters = list(self._people)[:users], list(self._people)[users : users + VOTERS]
         self.cases: Sequence[HistoryCase] = [case for name in judged for case in self._people[name]]
+        self.voters: Sequence[HistoryCase] = [case for name in voters for case in self._people[name]]
 
     def with_evidence_of(self, case: HistoryCase, user: str) -> HistoryCase:
         return replace(case, history=self._people[user][0].history, user=user)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, atomic_file
-from tacit.groups.cohorts import Cohorts, load_cohorts, order_of
+from tacit.groups.cohorts import Cohorts, Standing, load_cohorts, order_of
 from tacit.groups.profiles import Period, Profiles, newcomers_terms
 from tacit.groups.report import cohort_report
 from tacit.groups.representative import Representative
@@ -267,7 +267,7 @@ def release(
     words = generation.words(keys, cohorts, source)
     strength = store.meta("strength")
     if generation.vote_epsilon is not None:
-        strength = generation.strength(votes_of(store, cohorts, words, requests), source)
+        strength = generation.strength(votes_of(store.person, cohorts, words, requests), source)
     with store.transaction():
         store.set_meta("words", words)
         store.set_meta("strength", strength)
@@ -307,7 +307,10 @@ def read_clicks(path: str | Path) -> list[PastRequest]:
 
 
 def votes_of(
-    store: CohortStore, cohorts: Cohorts, words: Words, requests: Iterable[PastRequest]
+    person_of: Callable[[str], Standing | None],
+    cohorts: Cohorts,
+    words: Words,
+    requests: Iterable[PastRequest],
 ) -> dict[str, float]:
     """Each person's vote: the strength that put what the person clicked highest, the weakest of equals.
 
@@ -317,7 +320,7 @@ def votes_of(
 
     gained: dict[str, list[list[float]]] = {}
     for request in requests:
-        person = store.person(request.user)
+        person = person_of(request.user)
         if person is None or not request.clicked:
             continue
         _, scores, gate = cohorts.told(person.places, words, request.results, request.query)
