@@ -276,7 +276,6 @@ class Log(Displayed):
         fewest_in_group: int = 3,
         augment: int | None = 1,
         seed: int = 0,
-        weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | str | None = None,
@@ -303,7 +302,6 @@ class Log(Displayed):
             fewest_in_group: show only terms that so many members of the group hold.
             augment: steps of WordNet hypernyms added before users are compared; None for plain words.
             seed: of groups of words, and of the attackers in the report.
-            weights: of a user's terms: ``count``, ``binary`` or ``tf-idf``.
             max_terms: keep at most so many terms of each user, the heaviest.
             scrub: drop queries that hold an e-mail address or a personal number.
             since: only records from this time on (UTC).

@@ -56,7 +56,6 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
         {"p": 0.4, "seed": -1},
         {"p": 0.4, "seed": "many"},
         {"p": "half"},
-        {"weights": "bm25"},
     ],
 )
 def test_both_doors_refuse_the_same(options: dict[str, object], profiles: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Profiles from logs and from JSON lines."""
 
 import json
-import math
 from datetime import datetime
 from pathlib import Path
 
@@ -64,19 +63,8 @@ def test_queries_that_name_somebody_are_passed_over(tmp_path: Path) -> None:
     assert (kept.without_terms, kept.scrubbed_queries) == (0, 0)
 
 
-def test_weights_can_be_chosen(log: Path) -> None:
-    assert as_dict(profiles_from_log(log, weights="binary"))["a"] == {"dogs": 1.0, "kittens": 1.0}
-    idf = as_dict(profiles_from_log(log, weights="tf-idf"))["a"]
-    assert idf["kittens"] == pytest.approx(2 * math.log(3 / 2))
-    assert idf["dogs"] == pytest.approx(math.log(3))
-    with pytest.raises(ParameterError):
-        profiles_from_log(log, weights="bm25")
-
-
 def test_the_heaviest_terms_are_kept(log: Path) -> None:
     assert as_dict(profiles_from_log(log, max_terms=1)) == {"a": {"kittens": 2.0}, "b": {"kittens": 1.0}}
-    most_used = profiles_from_log(log, max_terms=1, weights="binary")
-    assert as_dict(most_used) == {"a": {"kittens": 1.0}, "b": {"kittens": 1.0}}
     with pytest.raises(ParameterError):
         profiles_from_log(log, max_terms=0)
 

@@ -46,7 +46,6 @@ def bundle(
     ] = False,
     fewest_holders: int = 2,
     fewest_in_group: int = 3,
-    weights: Literal["count", "binary", "tf-idf"] = "count",
     max_terms: Annotated[int | None, typer.Option(min=1)] = None,
     scrub: o.ScrubFlag = True,
     since: o.Since = None,
@@ -246,7 +245,7 @@ def rebundle(folder: Folder, clicks: Path | None = None, as_json: o.JsonFlag = F
 _HEADINGS = {
     "Cohorts: what they show of people": "epsilon delta clicks vote_epsilon strength ledger budget_epsilon "
     "budget_delta",
-    "Groups of words, for comparison": "p augment plain fewest_holders fewest_in_group weights max_terms",
+    "Groups of words, for comparison": "p augment plain fewest_holders fewest_in_group max_terms",
 }
 register = verb_group(
     "group",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata
-from typing import Any, Literal
+from typing import Any
 
 from tacit.files import atomic_file, cache_directory
 
@@ -31,12 +31,10 @@ def curve(
     series: str = "mechanism",
     levels: Mapping[str, float] | None = None,
     logarithmic: bool = False,
-    y_scale: Literal["near", "zero", "log"] = "near",
-    y_format: str = "",
     panel: str | None = None,
     own_y: bool = False,
 ) -> Chart:
-    """Draw lines with points, and intervals where rows have them.
+    """Draw lines with points above a y axis from 0, and intervals where rows have them.
 
     Args:
         rows: ``series``, ``x`` and ``y``; ``low`` and ``high`` of an interval.
@@ -45,8 +43,6 @@ def curve(
         series: title of the legend.
         levels: dashed horizontal lines, by name.
         logarithmic: whether the x axis is.
-        y_scale: whether the y axis begins near the least value, at 0, or is logarithmic.
-        y_format: of the y axis, such as ``%``.
         panel: the key by which rows are split into panels beside each other.
         own_y: whether each panel has a y axis of its own.
     """
@@ -54,15 +50,9 @@ def curve(
 
     steps = sorted({row["x"] for row in rows})
     scale = altair.Scale(nice=False, padding=12, **({"type": "log"} if logarithmic else {"zero": False}))
-    vertical = altair.Scale(type="log") if y_scale == "log" else altair.Scale(zero=y_scale == "zero")
     base = altair.Chart().encode(
         x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format=".6~r")),
-        y=altair.Y(
-            "y:Q",
-            title=y,
-            scale=vertical,
-            axis=altair.Axis(format=y_format) if y_format else altair.Undefined,
-        ),
+        y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=True)),
         color=_colour(altair, rows, "series", series),
     )
     points = base.encode(
@@ -91,8 +81,6 @@ def intervals(
     value: str,
     *,
     level: float | None = None,
-    panel: str | None = None,
-    zero: bool = False,
     legend: bool = False,
 ) -> Chart:
     """Draw a point with its interval for each row, one under the other.
@@ -101,8 +89,6 @@ def intervals(
         rows: ``name``, ``value``, ``low`` and ``high``; ``series`` colours them.
         value: title of the axis.
         level: a dashed vertical line.
-        panel: the key by which rows are split into panels below each other.
-        zero: whether the axis begins at 0.
         legend: whether series are told apart: beside each other under one name, with a legend.
     """
     import altair
@@ -114,7 +100,7 @@ def intervals(
     )
     if legend:
         base = base.encode(yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")))
-    axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=zero))
+    axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=False))
     layers = [
         base.mark_point(filled=True, size=70, opacity=1).encode(x=axis),
         base.mark_rule().encode(x="low:Q", x2="high:Q"),
@@ -123,15 +109,12 @@ def intervals(
     if level is not None:
         drawn += _levels(altair, {"": level}, "x")
     names = len({(row["name"], legend and row["series"]) for row in rows})
-    below = _values(rows, panel) if panel else ()
-    return _finish(altair, drawn, height=24 * names + 20, rows=below, panel=panel)
+    return _finish(altair, drawn, height=24 * names + 20)
 
 
-def interval(
-    name: str, value: float, low: float, high: float, series: str = "", **more: Any
-) -> dict[str, Any]:
-    """A row for :func:`intervals`; ``more`` holds the key of its panel."""
-    return {"name": name, "series": series or name, "value": value, "low": low, "high": high, **more}
+def interval(name: str, value: float, low: float, high: float, series: str = "") -> dict[str, Any]:
+    """A row for :func:`intervals`."""
+    return {"name": name, "series": series or name, "value": value, "low": low, "high": high}
 
 
 def gains(rows: Rows) -> Chart:
@@ -205,7 +188,6 @@ def _finish(
     height: int = 260,
     panel: str | None = None,
     columns: Sequence[str] = (),
-    rows: Sequence[str] = (),
     own_y: bool = False,
 ) -> Chart:
     """Set size, panels and colours: what is not data takes the colour of the text around it."""
@@ -216,9 +198,6 @@ def _finish(
         facet = altair.Column(f"{panel}:N", sort=list(columns), **shown)
         drawn = drawn.properties(width=_PANEL, height=height).facet(column=facet)
         drawn = drawn.resolve_scale(y="independent") if own_y else drawn
-    elif rows:
-        facet = altair.Row(f"{panel}:N", sort=list(rows), **shown)
-        drawn = drawn.properties(width=_WIDTH - 200, height=height).facet(row=facet)
     else:
         drawn = drawn.properties(width="container", height=height)
     made: Chart = (

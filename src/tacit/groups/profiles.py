@@ -72,17 +72,6 @@ class Profiles:
         keyed = [hashlib.blake2b(user.encode(), key=key, digest_size=16).digest() for user in self.users]
         return np.array(sorted(range(len(self)), key=keyed.__getitem__), dtype=np.int64)
 
-    def select(self, chosen: NDArray[np.int64]) -> Profiles:
-        """The profiles of some users, in the order given; the vocabulary stays."""
-        rows = self.matrix()[chosen]
-        return Profiles(
-            [self.users[row] for row in chosen],
-            self.vocabulary,
-            rows.indptr.astype(np.int64),
-            rows.indices.astype(np.int32),
-            rows.data.astype(np.float32),
-        )
-
     @classmethod
     def from_mappings(cls, profiles: Mapping[str, Mapping[str, float]]) -> Profiles:
         """From ``{user: {term: weight}}``.
@@ -131,16 +120,11 @@ class Profiles:
         )
 
 
-WEIGHTS = ("count", "binary", "tf-idf")
-"""The weights of a user's terms in a log; :mod:`tacit.groups.reading` says what each means."""
-
 Period = tuple[datetime | None, datetime | None]
 
 
-def check_reading(weights: str, max_terms: int | None, period: Period) -> None:
+def check_reading(max_terms: int | None, period: Period) -> None:
     """Refuse what profiles cannot be read by, before anything is read."""
-    if weights not in WEIGHTS:
-        raise ParameterError.outside("weights", repr(weights), f"one of {', '.join(WEIGHTS)}")
     if max_terms is not None:
         whole("max_terms", max_terms, 1)
     since, until = period

@@ -3,11 +3,7 @@
 From a log: the words of a user's queries, without stop words and words that WordNet's nouns do not
 know (typing errors, most of them; the paper, section 4). A query repeated for several clicks counts
 once. Queries that name somebody (an e-mail address, a telephone number: :mod:`tacit.text.sensitive`) are
-passed over, each by its own text. Weights, chosen by name:
-
-- ``count``: in how many of the user's queries the term occurs;
-- ``binary``: 1 for every term, as in the paper's experiments (a limit of terms keeps the most used ones);
-- ``tf-idf``: the count times the logarithm of users / users with the term.
+passed over, each by its own text. A term weighs in how many of the user's queries it occurs.
 """
 
 from __future__ import annotations
@@ -46,7 +42,6 @@ _ASKED = """
 def profiles_from_log(
     path: str | Path,
     *,
-    weights: str = "count",
     max_terms: int | None = None,
     scrub: bool = True,
     period: Period = (None, None),
@@ -56,25 +51,19 @@ def profiles_from_log(
 
     Args:
         path: a search log in canonical Parquet.
-        weights: one of :data:`tacit.groups.profiles.WEIGHTS`.
-        max_terms: keep only a user's terms of the largest weights, by count where weights are binary (ties:
-            alphabetically); all if None.
+        max_terms: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
         scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
         advance: called with the number of distinct queries read since the last call.
     """
-    check_reading(weights, max_terms, period)
+    check_reading(max_terms, period)
     asked, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
     incidence, vocabulary = _words_of_queries(queries, naming, advance)
     counts = (asked @ incidence).tocsr()
-    if weights == "tf-idf":
-        counts = _weigh_by_rarity(counts)
     if max_terms is not None:
         counts = _keep_largest(counts, vocabulary, max_terms)
-    if weights == "binary":
-        counts.data[:] = 1.0
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
         raise InputError(
@@ -179,14 +168,6 @@ def _words_of_queries(
         advance(1)
     shape = (len(queries), len(vocabulary))
     return sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr(), vocabulary
-
-
-def _weigh_by_rarity(counts: sparse.csr_array) -> sparse.csr_array:
-    holders = np.bincount(counts.indices, minlength=counts.shape[1])
-    users = int((np.diff(counts.indptr) > 0).sum())
-    # One added user keeps a term that everybody holds from weighing nothing.
-    counts.data *= np.log((users + 1) / np.maximum(holders, 1))[counts.indices]
-    return counts
 
 
 def _keep_largest(counts: sparse.csr_array, vocabulary: list[str], largest: int) -> sparse.csr_array:

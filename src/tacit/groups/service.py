@@ -35,7 +35,7 @@ Result = TypeVar("Result", bound=Mapping[str, Any])
 People = str | Path | Profiles | Mapping[str, Mapping[str, float]]
 ProgressBar = Callable[..., AbstractContextManager[Any]]
 
-_WORDS_ONLY = {"augment": 1, "fewest_holders": 2, "fewest_in_group": 3, "weights": "count", "max_terms": None}
+_WORDS_ONLY = {"augment": 1, "fewest_holders": 2, "fewest_in_group": 3, "max_terms": None}
 _COHORTS_ONLY = {"epsilon": None, "clicks": None, "ledger": None, "budget_epsilon": None, "strength": None}
 
 
@@ -85,7 +85,6 @@ class Groups(Displayed):
         fewest_in_group: int = 3,
         augment: int | None = 1,
         seed: int = 0,
-        weights: str = "count",
         max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | None = None,
@@ -124,7 +123,6 @@ class Groups(Displayed):
             augment: steps of WordNet hypernyms added before users are compared, 0 for synonyms only; None
                 compares words as they are (groups of words only).
             seed: of groups of words, and of the attackers in the report.
-            weights: of a user's terms in a log: ``count``, ``binary`` or ``tf-idf`` (groups of words only).
             max_terms: keep at most so many terms of each user of a log, the heaviest (groups of words only).
             scrub: drop queries of a log that hold an e-mail address or a personal number.
             since: only records of a log from this time on (UTC).
@@ -145,7 +143,7 @@ class Groups(Displayed):
             raise ParameterError.outside("criterion", repr(kind), f"one of cohorts, {', '.join(CRITERIA)}")
         _refuse_of_the_other(kind, asked)
         period = (since, until)
-        check_reading(weights, max_terms, period)
+        check_reading(max_terms, period)
         path = Path(profiles) if isinstance(profiles, str | Path) else None
         if to is not None:
             check_output_folder(to, force=force, marks=MARKS, inputs=[path] if path else [])
@@ -172,7 +170,7 @@ class Groups(Displayed):
                 fewest_in_group=fewest_in_group,
                 seed=seed,
             )
-            reading |= {"weights": weights, "max_terms": max_terms}
+            reading["max_terms"] = max_terms
             make_bundles(profiles, folder, bundler, force=force, **reading)
         groups = cls.open(folder)
         if to is None:

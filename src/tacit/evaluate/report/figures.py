@@ -143,7 +143,6 @@ def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
                 measure,
                 levels={name: anchor.value for name, anchor in anchors.items()},
                 logarithmic=True,
-                y_scale="zero",
             )
             if rows
             else None,
