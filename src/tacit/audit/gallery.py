@@ -17,6 +17,7 @@ import numpy as np
 
 from tacit.audit.bounds import ALARM
 from tacit.audit.checks import exact_checks, instead
+from tacit.audit.found import Deadline
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.release import attack
 from tacit.audit.replicas import Outputs, Replicas, agreement
@@ -345,8 +346,13 @@ def _refused(plan: Plan[Any], source: RandomSource) -> bool:
     return False
 
 
-def gallery(report: Callable[[str], object] = str) -> Iterator[dict[str, Any]]:
-    """Every broken mechanism with the check that must catch it, and whether it did."""
+def gallery(report: Callable[[str], object] = str, seconds: float | None = None) -> Iterator[dict[str, Any]]:
+    """Every broken mechanism with the check that must catch it, and whether it did; None where time is up."""
+    deadline = Deadline.after(seconds)
     for broken in BROKEN:
         report(broken.name)
-        yield {"name": broken.name, "check": broken.check, "caught": caught(broken)}
+        yield {
+            "name": broken.name,
+            "check": broken.check,
+            "caught": None if deadline.passed else caught(broken),
+        }

@@ -36,7 +36,7 @@ from scipy.stats import hypergeom
 
 from tacit.audit.bounds import ALARM, at_least, at_most, epsilon_at
 from tacit.audit.canaries import spill
-from tacit.audit.found import GuardAudit
+from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.page import bar, table
 from tacit.groups.bundles import BATCH, FAKES, WAITING, batches, stand_together
 from tacit.groups.bundling import Bundler
@@ -201,6 +201,7 @@ class _Attack:
     rng: np.random.Generator
     steps: int
     draws: int
+    deadline: Deadline
     source: RandomSource
     report: Callable[[str], object]
 
@@ -212,6 +213,9 @@ class _Attack:
             names = sorted(user for user in people if people[user])
             leavers = [names[n] for n in self.rng.permutation(len(names))[: self.steps // 2]]
             for step, user in enumerate(leavers):
+                if self.deadline.passed:
+                    leavers = leavers[:step]
+                    break
                 groups.remove(user)
                 watching.step(Observer.look(groups), people[user])
                 groups.assign(f"tacit-audit-{step}", dict.fromkeys(people[user], 1.0))
@@ -220,7 +224,7 @@ class _Attack:
 
     def told_apart(self, generation: Generation, times: int) -> tuple[int, int]:
         """Right guesses, of how many, whether so many generations hold a person's only pair."""
-        number, line = self.draws // 4, times * UNIT / 2
+        number, line = (1000 if self.deadline.passed else self.draws // 4), times * UNIT / 2
         right = 0
         for weight in (UNIT, 0):
             drawn = generation.noisy(np.full(number * times, weight, np.int64), self.source)
@@ -234,6 +238,7 @@ def audit_groups(
     steps: int = 60,
     draws: int = 100_000,
     seed: int = 0,
+    seconds: float | None = None,
     synthetic: bool = False,
     source: RandomSource | None = None,
     report: Callable[[str], object] = str,
@@ -243,10 +248,12 @@ def audit_groups(
     Args:
         steps: how many people come and go in a copy, half of each; ``seed`` chooses them.
         draws: of the noise on one count, with a person and without, from ``source``.
+        seconds: let fewer people come and go, and draw less, where these would take longer.
         synthetic: you vouch that nobody real is in the groups: the result may be shown.
     """
     original, source = place("folder", folder), source or OperatingSystemRandomness()
     rng, limits = np.random.default_rng(seed), (whole("steps", steps, 2), whole("draws", draws, 1000))
+    deadline = Deadline.after(seconds)
     with Groups.open(original) as groups:
         made = groups.report
     with tempfile.TemporaryDirectory(dir=spill(), prefix="tacit-audit-") as scratch:
@@ -254,7 +261,7 @@ def audit_groups(
         with Store(original / "operator" / FILE) as kept, closing(sqlite3.connect(copy / FILE)) as other:
             kept.connection.backup(other)
         attack = _cohorts if made["criterion"] == "cohorts" else _words
-        parts = attack(_Attack(Path(scratch), made, rng, *limits, source, report))
+        parts = attack(_Attack(Path(scratch), made, rng, *limits, deadline, source, report))
     if told := made["singled_out"]:
         columns = {"knows": "Knows words from", "known_terms": "Known terms", "right": "Names another"}
         columns |= {"without": "Without the groups", "gain": "Gain"}

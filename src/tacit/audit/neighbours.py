@@ -53,13 +53,11 @@ class CountedPair:
         keys: of each table the keys, with their counts on both logs (None where a key does not occur) and
             whether they are public.
         holdings: of both, for a mechanism that selects.
-        people: how many there are in either log.
     """
 
     name: str
     keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]]
     holdings: tuple[Holdings, Holdings] | None = None
-    people: tuple[int, int] = (0, 0)
 
     def differing(self) -> dict[str, dict[Key, tuple[int | None, int | None, bool]]]:
         """The keys whose counts differ; all others are drawn alike and tell nothing."""
@@ -192,7 +190,7 @@ def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> It
         counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
         if plan.schedule.selection is not None:
             first, second = (_held_alone(each["held"].holdings) for each in counts)
-            yield CountedPair(name, {}, (first, second), (len(without), len(having)))
+            yield CountedPair(name, {}, (first, second))
             continue
         keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]] = {}
         published: dict[str, pa.Table] = {}

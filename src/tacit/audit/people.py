@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
+from tacit.audit.found import Deadline
 from tacit.audit.page import bar, share, table
 from tacit.display import Displayed
 from tacit.errors import InfeasibleError, ParameterError
@@ -43,12 +44,14 @@ class PeopleAudit(Displayed):
         found: for so many known searches, how many people were tried and found by hashed ids, and how many
             further searches of theirs are read then.
         guessed: for each way to publish, right guesses of how many, and the ε that is proved.
+        left_out: ways for which there was no time.
     """
 
     users: int
     synthetic: bool
     found: Sequence[dict[str, Any]]
     guessed: Sequence[dict[str, Any]]
+    left_out: Sequence[str] = ()
 
     @property
     def sentence(self) -> str:
@@ -86,6 +89,7 @@ class PeopleAudit(Displayed):
             "users": self.users,
             "hashed": list(self.found),
             "guessed": list(self.guessed),
+            "left_out": list(self.left_out),
             "rows": rows,
             "verdict": "held",
             "sentence": self.sentence,
@@ -130,6 +134,7 @@ class PeopleAudit(Displayed):
 
     def _notes(self) -> list[str]:
         kept = [] if self.synthetic else ["As sensitive as the log: nothing of this was charged."]
+        kept += [f"No time was left for {each}." for each in self.left_out]
         return [self.sentence, *kept]
 
 
@@ -142,6 +147,7 @@ def audit_people(
     mechanisms: Sequence[str] = MECHANISMS,
     delta: float = 1e-6,
     seed: int = 0,
+    seconds: float | None = None,
     synthetic: bool = False,
     threads: int | None = None,
     report: Callable[[str], object] = str,
@@ -156,11 +162,12 @@ def audit_people(
         mechanisms: their names.
         delta: of the mechanisms that have one.
         seed: which people are attacked; coins and noise are never repeatable.
+        seconds: leave out mechanisms for which there is no time.
         synthetic: you vouch that nobody real is in the log: the result may be shown.
         threads: how many threads work.
         report: told what is under way.
     """
-    path = check_log(place("log", log))
+    path, deadline, left_out = check_log(place("log", log)), Deadline.after(seconds), list[str]()
     number = whole("people", people, 10)
     rng = np.random.default_rng(whole("seed", seed))
     exact: Any = mechanism_class("k-query")
@@ -186,7 +193,10 @@ def audit_people(
         at = middle_of(source, engine)
         guessed = []
         for label, plan, proved in ways:
-            report(f"{label}")
+            if proved is not None and deadline.passed:
+                left_out.append(label)
+                continue
+            report(label)
             right = guess(plan, engine, source, chosen, tossed := coins(len(chosen)), at=at, real=True)
             guessed.append(
                 {
@@ -199,7 +209,7 @@ def audit_people(
                     "guesses": len(tossed),
                 }
             )
-    return PeopleAudit(users, flag("synthetic", synthetic), found, guessed)
+    return PeopleAudit(users, flag("synthetic", synthetic), found, guessed, left_out)
 
 
 def _hashed(engine: Engine, log: Any, known: int, rng: Any) -> tuple[int, list[dict[str, Any]], list[Secret]]:

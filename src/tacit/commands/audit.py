@@ -73,6 +73,7 @@ def log(
     canaries: Annotated[int, typer.Option(min=10, help="How many people are planted.")] = 400,
     charge: Annotated[bool, typer.Option("--charge", help=_PAID)] = False,
     ledger: Annotated[Path | None, typer.Option(help="The ledger to charge.")] = None,
+    seconds: Seconds = None,
     synthetic: Synthetic = False,
     threads: Threads = None,
     output: Page = None,
@@ -82,7 +83,8 @@ def log(
     """Plant canaries beside a log, and release it once in memory with a mechanism."""
     from tacit.audit.canaries import audit_log
 
-    words: dict[str, Any] = {"canaries": canaries, "charge": charge, "ledger": ledger, "synthetic": synthetic}
+    words: dict[str, Any] = {"canaries": canaries, "charge": charge, "ledger": ledger}
+    words |= {"synthetic": synthetic, "seconds": seconds}
     with stages() as report:
         found = audit_log(log, planned(name, asked), **words, threads=threads, report=report)
     _end(found, output, force, as_json)
@@ -97,6 +99,7 @@ def people(
     ] = None,
     delta: Annotated[float, typer.Option(help="δ of the mechanisms.")] = 1e-6,
     seed: Seed = 0,
+    seconds: Seconds = None,
     synthetic: Synthetic = False,
     threads: Threads = None,
     output: Page = None,
@@ -118,6 +121,7 @@ def people(
             epsilons=epsilons or EPSILONS,
             delta=delta,
             seed=seed,
+            seconds=seconds,
             synthetic=synthetic,
             threads=threads,
             report=report,
@@ -130,6 +134,7 @@ def groups(
     steps: Annotated[int, typer.Option(min=2, help="How many people come and go, in a copy.")] = 60,
     draws: Annotated[int, typer.Option(min=1000, help="Draws of the noise on one count.")] = 100_000,
     seed: Seed = 0,
+    seconds: Seconds = None,
     synthetic: Synthetic = False,
     output: Page = None,
     force: ForceFlag = False,
@@ -141,8 +146,9 @@ def groups(
     """
     from tacit.audit.groups import audit_groups
 
+    options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
     with stages() as report:
-        found = audit_groups(folder, steps=steps, draws=draws, seed=seed, synthetic=synthetic, report=report)
+        found = audit_groups(folder, steps=steps, draws=draws, **options, report=report)
     _end(found, output, force, as_json)
 
 
@@ -150,6 +156,7 @@ def pool(
     log: Annotated[Path, typer.Argument(help="A query log with senders, of `tacit simulate --log`.")],
     k: Annotated[int, typer.Option(min=1, help="How many people must match each entry.")] = 30,
     window: Annotated[float, typer.Option(min=0, help="How well the time of a query is known, ±.")] = 50.0,
+    seconds: Seconds = None,
     synthetic: Synthetic = False,
     output: Page = None,
     force: ForceFlag = False,
@@ -162,11 +169,33 @@ def pool(
     from tacit.audit.pool import audit_pool
 
     with stages() as report:
-        found = audit_pool(log, k, window, synthetic=synthetic, report=report)
+        found = audit_pool(log, k, window, seconds=seconds, synthetic=synthetic, report=report)
     _end(found, output, force, as_json)
 
 
-def gallery(as_json: JsonFlag = False) -> None:
+def device(
+    profile: Annotated[Path, typer.Argument(help="A profile file, of `tacit profile build`.")],
+    number: Annotated[int, typer.Option("--people", min=2, help="How many people are made up of it.")] = 24,
+    seed: Seed = 0,
+    seconds: Seconds = None,
+    synthetic: Synthetic = False,
+    output: Page = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Attack what a profile sends with many queries: does it tell what sensitive things somebody read?
+
+    Exit code 1 where a leak exceeds what is claimed. The profile is only read, and nothing is sent.
+    """
+    from tacit.audit.device import audit_device
+
+    options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
+    with stages() as report:
+        found = audit_device(profile, people=number, **options, report=report)
+    _end(found, output, force, as_json)
+
+
+def gallery(seconds: Seconds = None, as_json: JsonFlag = False) -> None:
     """Break mechanisms on purpose, one way after the other, and see each caught by the check that is named.
 
     Noise halved or shared, bounds off by one, charges left out: each is made by weakening the real code while
@@ -175,11 +204,18 @@ def gallery(as_json: JsonFlag = False) -> None:
     from tacit.audit.gallery import gallery as shown
 
     with stages() as report:
-        found = list(shown(report))
-    missed = [each["name"] for each in found if not each["caught"]]
+        found = list(shown(report, seconds))
+    missed = [each["name"] for each in found if each["caught"] is False]
+    left_out = [each["name"] for each in found if each["caught"] is None]
 
-    rows = [(each["name"], each["check"], "caught" if each["caught"] else "NOT CAUGHT") for each in found]
-    emit({"broken": found, "missed": missed}, table(("broken", "check", ""), rows), as_json=as_json)
+    said = {True: "caught", False: "NOT CAUGHT", None: "no time"}
+    rows = [(each["name"], each["check"], said[each["caught"]]) for each in found]
+    tried = [each for each in found if each["caught"] is not None]
+    emit(
+        {"broken": tried, "missed": missed, "left_out": left_out},
+        table(("broken", "check", ""), rows),
+        as_json=as_json,
+    )
     if missed:
         raise typer.Exit(1)
 
@@ -241,6 +277,7 @@ register = verb_group(
             [],
         ),
         verb(people, "log.parquet --known 3 -o people"),
+        verb(device, "me.profile -o device"),
         verb(groups, "cohorts -o groups"),
         verb(pool, "log.parquet --k 30 --window 50"),
         verb(gallery, ""),
