@@ -251,11 +251,11 @@ def audit_device(
     return GuardAudit(
         audit="device",
         about=f"{len(texts):,} pages of the history passed; {len(queries)} queries were asked.",
-        claim="pages that were caught as sensitive change nothing that is sent; what is sent is never marked.",
+        claim="pages caught as sensitive change nothing that is sent, and what is sent is never marked.",
         held=held,
         sentence=f"Broken. This does not hold: {' '.join(failed)}"
         if failed
-        else f"What was caught changes no message; observers of {number} pairs of people reach AUC {most:.2f}.",
+        else f"What was caught changes no message; observers of {number} pairs reach AUC {most:.2f}.",
         measured={"observers": found, "left_out": left_out, "queries": len(queries), "pages": len(texts)},
         rows=rows,
         tables=[table("Observers of many queries", found, columns, (1,), "AUC ½ is a coin.")]

@@ -50,15 +50,15 @@ def audit_pool(
     exact = replace(entries, low=entries.record, high=entries.record)
     tried = [(f"knows the time to ±{window / times:g}", entries, window / times) for times in CLOCKS]
     readers: list[dict[str, Any]] = []
-    for name, seen, clock in [tried[0], ("exact records instead of regions", exact, window), *tried[1:]]:
-        if len(readers) > 1 and deadline.passed:
-            break
+    for name, seen, clock in [*tried, ("exact records instead of regions", exact, window)]:
+        if readers and deadline.passed and seen is entries:
+            continue
         report(name)
         # Everybody's entries are there to hide among, those under d* too.
         match = companions(seen, k, clock)[1][guarded]
         below, unique = int((match < k).sum()), int((match == 1).sum())
         readers.append({"reader": name, "identified": below, "unique": unique, "fewest": int(match.min())})
-    bare = readers[1]
+    bare = readers[-1]
     rows = [bar(e["reader"], e["identified"], verdict.guarded, None, bad=True) for e in readers]
     rows[0] |= {"worst": 0.0, "bad": not verdict.holds}
     found = f"{verdict.identified:,} of {verdict.guarded:,}"
