@@ -18,6 +18,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -74,29 +75,37 @@ def timed(records: int, folder: Path) -> bool:
     path = folder / "week.parquet"
     users = max(100, round(records / 4.25))
     SyntheticLog(users, seed=41, weeks=1).write(path)
-    begun = time.monotonic()
     made = {"budget_epsilon": 4, "budget_delta": 1e-6, "ledger": folder / "one.ledger"}
-    tacit.read_log(path).release(tacit.Adaptive(epsilon=4), to=folder / "one", **made)
-    adaptive = time.monotonic() - begun
+
+    def adaptive() -> object:
+        return tacit.read_log(path).release(tacit.Adaptive(epsilon=4), to=folder / "one", **made)
+
+    one = _took(adaptive)
     # where nobody knows that the week was released already
     os.environ["TACIT_STATE"] = str(folder / "others")
     opened = tacit.Series(weeks=52, epsilon=4).open(
         folder / "year", ledger=folder / "two.ledger", budget_epsilon=4, budget_delta=1e-6
     )
-    took = list[float]()
+    weeks = []
     for seed in (41, 42):  # a second week of the same people, on all that they hold by then
         SyntheticLog(users, seed=seed, weeks=1).write(path)
-        begun = time.monotonic()
-        opened.next(path)
-        took.append(time.monotonic() - begun)
+        weeks.append(_took(lambda: opened.next(path)))
     size = (folder / "year" / "state").stat().st_size
     rows = pq.read_metadata(path).num_rows
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    said = [f"{clock:.1f} s ({cpu:.1f} of a processor)" for clock, cpu in (one, *weeks)]
     print(
-        f"{rows:,} records; series {took[0]:.1f} s, its second week {took[1]:.1f} s, "
-        f"adaptive {adaptive:.1f} s; state {size / 1e6:.0f} MB; most memory {most:.1f} GB"
+        f"{rows:,} records; adaptive {said[0]}, series {said[1]}, its second week {said[2]}; "
+        f"state {size / 1e6:.0f} MB; most memory {most:.1f} GB"
     )
-    return max(took) <= 1.5 * adaptive
+    return max(cpu for _, cpu in weeks) <= 1.5 * one[1]
+
+
+def _took(done: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the clock, and of a processor, on which other work has less influence."""
+    clock, cpu = time.monotonic(), time.process_time()
+    done()
+    return time.monotonic() - clock, time.process_time() - cpu
 
 
 def main() -> None:

@@ -27,10 +27,13 @@ EPSILON, DELTA, WEEKS, JOINING = 1.0, 0.02, 5, 2
 NEVER = 1 << 55
 
 
-def rounds_of(weeks: int = WEEKS, joining: int = JOINING, **shape: Any) -> SeriesRounds:
+def rounds_of(
+    weeks: int = WEEKS, joining: int = JOINING, epsilon: float = EPSILON, **shape: Any
+) -> SeriesRounds:
     """One round a week, as planned."""
     layout = SeriesLayout(per_week=1, scores=(8,), **shape)
-    return plan_series(EPSILON, DELTA, weeks, joining, keys_only=True, shape=layout)
+    # not one that is remembered: tests plan with other rules
+    return plan_series.__wrapped__(epsilon, DELTA, weeks, joining, keys_only=True, shape=layout)
 
 
 ROUNDS = rounds_of()
@@ -44,7 +47,9 @@ def long_alone(rounds: SeriesRounds) -> SeriesRounds:
 LONG = long_alone(rounds_of(memory=0.005))
 LONG_MANY = long_alone(rounds_of(memory=0.005, joining=12))
 """A memory that forgets next to nothing, and no other."""
-MANY_WEEKS = rounds_of(20)
+CHANCES = rounds_of(epsilon=0.2, noise_part=0.1)
+MANY_WEEKS = rounds_of(12, epsilon=0.2, noise_part=0.1)
+"""Most of δ is for items that are found by chance, so that too many of them show soon."""
 N = 13
 """Others whose weight brings an item near its threshold."""
 _EVERYTHING = StepFunction((-NEVER,), (255,))
@@ -69,6 +74,7 @@ class Stream:
         kinds: how many items there are.
         erased: after which week (from 1) which users are erased.
         left_out: the weeks whose round was noted and not carried out.
+        lost: the weeks after which the state is lost, and the series goes on without it.
         rounds: what is drawn and compared.
     """
 
@@ -76,6 +82,7 @@ class Stream:
     kinds: int
     erased: tuple[tuple[int, tuple[int, ...]], ...] = ()
     left_out: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
     rounds: SeriesRounds = ROUNDS
 
 
@@ -105,7 +112,19 @@ def found_weeks(
             if after == number:
                 gone = [who for who in users if user or who]
                 course.erase((np.arange(runs)[:, None] * people + np.array(gone, int)).ravel())
+        if number in stream.lost:
+            course = without_state(course, make)
     return np.maximum(course.found, 0).reshape(runs, stream.kinds)
+
+
+def without_state(course: Course, make: Callable[[SeriesRounds], Course]) -> Course:
+    """The series of which only what is published, and the ledger's step, are known."""
+    anew = make(course.rounds)
+    anew.make_room(0, course.words)
+    anew.found[:], anew.held[:] = course.found, course.found >= 0
+    anew.__dict__["before_loss"] = course
+    anew.start_anew(course.step)
+    return anew
 
 
 def crowd(size: int, *items: int) -> Week:
@@ -133,7 +152,7 @@ STREAMS = {
         [alone(2 * w, 2 * w + 1) for w in range(WEEKS)], 2 * WEEKS
     ),
     "an item of the user alone in the last week": Stream([*QUIET[1:], alone(0)], 1),
-    "many items of the user alone": Stream([alone(*range(60)), *QUIET[1:]], 60),
+    "many items of the user alone": Stream([alone(*range(60)), *QUIET[1:]], 60, rounds=CHANCES),
     "a shared item": Stream([crowd(N, 0) + alone(0), *QUIET[1:]], 1),
     "a shared item and own ones": Stream([crowd(N, 0) + alone(0, 1), *QUIET[1:]], 2),
     "the user comes last": Stream([crowd(N, 0), *QUIET[2:], alone(0)], 1),
@@ -160,15 +179,22 @@ STREAMS = {
         [alone(*range(80)), *[alone(80 + w) for w in range(WEEKS - 1)]],
         84,
         erased=((1, (0,)),),
+        rounds=CHANCES,
     ),
     "two items of the user alone in each of many weeks": Stream(
-        [alone(2 * w, 2 * w + 1) for w in range(20)], 40, rounds=MANY_WEEKS
+        [alone(2 * w, 2 * w + 1) for w in range(12)], 24, rounds=MANY_WEEKS
     ),
     "the user is erased and comes back": Stream(
         [alone(0), alone(1), alone(2), alone(3), alone(4)], 5, erased=((1, (0,)), (2, (0,)), (3, (0,)))
     ),
     "a round is left out": Stream([NOBODY, NOBODY, alone(0, 1), alone(2, 3), alone(4, 5)], 6, left_out=(1,)),
     "two rounds are left out": Stream([crowd(N, 0) + alone(0), *QUIET[1:]], 1, left_out=(2, 3)),
+    "the user shared it and is erased": Stream(
+        [crowd(N, 0) + alone(0), *QUIET[1:]], 1, erased=((1, (0,)),), rounds=LONG
+    ),
+    "the state is lost": Stream(
+        [*[alone(2 * w, 2 * w + 1) for w in range(3)], NOBODY, _others(6, 24)], 6, lost=(4,), rounds=LONG
+    ),
     "new items each week beside a shared one": Stream(
         [crowd(N, 0) + alone(0, 1), alone(2, 3), alone(4, 5), alone(6, 7), alone(8, 9)], 10
     ),
@@ -243,6 +269,28 @@ class PresenceErased(Course):
         super()._catch_up(items[~known], source)
 
 
+class RedrawnStandings(Course):
+    """What an erased user held has fresh standings, as if it were first held now by the others."""
+
+    def erase(self, users: np.ndarray) -> None:
+        mine = np.unique(self.items[np.isin(self.owners, users)]).astype(np.int64)
+        super().erase(users)
+        self.held[mine] = False
+        self.held[self.items] = True
+        self._catch_up(mine, OperatingSystemRandomness())
+
+
+class StandingsCarriedOver(Course):
+    """Going on without balances or holdings, old items keep their standings, and new ones begin at 0."""
+
+    def start_anew(self, step: int) -> None:
+        super().start_anew(step)
+        self.standings = self.__dict__["before_loss"].standings.copy()
+
+    def _catch_up(self, items: np.ndarray, source: RandomSource) -> None:
+        super()._catch_up(items[~self.standings[items].any(axis=1)], source)
+
+
 class CatchUpOfAll(Course):
     """An item that is first held later has noise of the rounds that were left out, too."""
 
@@ -274,10 +322,11 @@ class RoomForOneWeek(Course):
     """Thresholds as if nobody ever held more items than join in one week."""
 
     def __init__(self, rounds: SeriesRounds) -> None:
-        with mock.patch.object(series_planner, "held_by", lambda made, _: made.joining):
-            shape = SeriesLayout(per_week=1, scores=(8,))
-            with mock.patch.object(series_planner, "series_cost", return_value=Cost(0.0, 0.0)):
-                made = plan_series(EPSILON, DELTA, rounds.weeks, JOINING, keys_only=True, shape=shape)
+        with (
+            mock.patch.object(series_planner, "held_by", lambda made, _: made.joining),
+            mock.patch.object(series_planner, "series_cost", return_value=Cost(0.0, 0.0)),
+        ):
+            made = rounds_of(rounds.weeks, epsilon=0.2, noise_part=0.1)
         super().__init__(made)
 
 
@@ -318,6 +367,8 @@ CARELESS: dict[str, tuple[type[Course], str]] = {
     "room for one week's items": (RoomForOneWeek, "two items of the user alone in each of many weeks"),
     "steering by true weights": (TrueSteering, "steering that one user may flip"),
     "presence goes with erased records": (PresenceErased, "others are erased"),
+    "standings are drawn again at erasure": (RedrawnStandings, "the user shared it and is erased"),
+    "standings outlive balances": (StandingsCarriedOver, "the state is lost"),
     "an erased place is filled again": (Refilled, "many items a week, some erased"),
     "catching up on rounds left out": (CatchUpOfAll, "the user held it in weeks that are left out"),
 }

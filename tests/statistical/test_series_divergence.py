@@ -52,13 +52,22 @@ def beyond(stream: Stream, runs: int, make: type[Course] = Course) -> float:
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_all_weeks_together_tell_no_more_than_is_stated(name: str) -> None:
-    assert beyond(STREAMS[name], 10_000) < 6
+    assert beyond(STREAMS[name], 8_000) < 6
+
+
+FAINT = (
+    "no noise of rounds before",
+    "room for one week's items",
+    "presence goes with erased records",
+    "catching up on rounds left out",
+)
+"""All others pass their claim by 14 standard errors and more at 5,000 runs, these by 12 at 12,000."""
 
 
 @pytest.mark.parametrize("name", CARELESS)
 def test_a_careless_series_is_caught(name: str) -> None:
     make, stream = CARELESS[name]
-    assert beyond(STREAMS[stream], 40_000 if "room" in name else 16_000, make) > 6
+    assert beyond(STREAMS[stream], 12_000 if name in FAINT else 5_000, make) > 6
 
 
 def losses(stream: Stream, runs: int, make: type[Course] = Course) -> np.ndarray:
