@@ -132,3 +132,34 @@ def test_a_wrong_name_of_a_column_is_said_with_the_right_ones(tmp_path: Path) ->
             tmp_path / "log.parquet",
             ImportOptions(mapping=ColumnMapping.parse("user=person,query=text,time=at")),
         )
+
+
+@pytest.mark.parametrize("most", [90, 5000])
+@pytest.mark.parametrize("named", [True, False])
+def test_how_many_asked_a_query_on_a_day_is_no_user(tmp_path: Path, most: int, named: bool) -> None:
+    drawn = random.Random(most)
+    lines = [
+        f"2021-03-{n % 28 + 1:02},{' '.join(drawn.choices(WORDS, k=2))},{drawn.randint(1, most)}"
+        for n in range(300)
+    ]
+    (tmp_path / "counts.csv").write_text("\n".join([*(["day,phrase,searches"] if named else []), *lines]))
+    seen = look_at(tmp_path / "counts.csv")
+    assert "columns=user" not in seen.refusal.partition("Name its format")[0]
+
+
+def test_objects_without_a_user_are_refused_with_the_names_they_have(tmp_path: Path) -> None:
+    line = '{"visit": {"who": "u%d"}, "q": "red kite", "@timestamp": "2021-03-04T05:06:07Z"}\n'
+    (tmp_path / "log.jsonl").write_text("".join(line % n for n in range(30)))
+    with pytest.raises(
+        LogError, match=r"no object at the beginning of .* has user; most have visit\.who, q, @times"
+    ):
+        import_log([tmp_path / "log.jsonl"], tmp_path / "log.parquet")
+    assert look_at(tmp_path / "log.jsonl").columns == ()
+    text = (tmp_path / "log.jsonl").read_text().replace("visit", "user").replace("who", "id")
+    (tmp_path / "log.jsonl").write_text(text)
+    assert (
+        import_log(
+            [tmp_path / "log.jsonl"], tmp_path / "log.parquet", ImportOptions(accept_unusual=True)
+        ).records
+        == 30
+    )

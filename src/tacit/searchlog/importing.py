@@ -403,7 +403,8 @@ def look_at(
         if len(parsed) == 1 and parsed[0].records.num_rows:  # all there is: an import judges the same
             figures_of(parsed[0].records).refuse_unlikely()
     except LogError as error:
-        columns = () if b"\0" in opening.head else _by_place(opening, reading, {})
+        objects = opening.head.lstrip()[:1] in (b"{", b"[")
+        columns = () if objects or b"\0" in opening.head else _by_place(opening, reading, {})
         return FileSeen(path, None, None, reading.time_format, columns, str(error))
     delimiter = looked_at(opening, reading).delimiter if reader.placed(opening) else None
     in_words = DELIMITERS_IN_WORDS.get(delimiter or "", delimiter)

@@ -134,6 +134,8 @@ class Values:
     """Distinct values per value."""
     ranks: bool = False
     """Whether all of them could be ranks."""
+    days: bool = False
+    """Whether they are days, without a time of the day."""
 
     @classmethod
     def of(cls, sample: Sequence[bytes]) -> Values:
@@ -143,9 +145,11 @@ class Values:
             return cls(kind)
         phrases = sum(b" " in value and not value.replace(b" ", b"").isdigit() for value in values)
         differing = len(set(values)) / len(values)
-        small = kind in _RANKS and all(_rank(value) <= _LARGEST_LIKELY_RANK for value in values)
+        large = sum(_rank(value) > _LARGEST_LIKELY_RANK for value in values)
+        small = kind in _RANKS and large <= 1  # the name of the column may stand above them
         share = len(values) / len(sample)
-        return cls(kind, share, phrases / len(values), differing, small and differing < 0.9)
+        days = kind in DATES and 2 * sum(b":" in value for value in values) < len(values)
+        return cls(kind, share, phrases / len(values), differing, small and differing < 0.9, days)
 
     @property
     def could_be_users(self) -> bool:
@@ -203,6 +207,8 @@ class Look:
         times = [n for n, kind in enumerate(self.columns) if kind in DATES]
         times = times or [n for n, kind in enumerate(self.columns) if kind in _NUMBERS_AS_TIMES]
         users = [n for n, held in enumerate(self.values) if held.could_be_users and n not in times]
+        if any(self.values[n].days for n in times):  # a number beside a day and a query is how many asked it
+            users = [n for n in users if self.columns[n] is ColumnKind.TEXT]
         queries = [n for n, held in enumerate(self.values) if held.could_be_queries]
         if not len(times) == len(users) == len(queries) == 1:
             return None

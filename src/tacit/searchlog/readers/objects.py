@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reading, lines_in_blocks
+from tacit.searchlog.readers.protocol import REQUIRED, Block, Parsed, Reader, Reading, lines_in_blocks
 from tacit.searchlog.readers.records import Row, collected
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.schema import COLUMNS
@@ -166,18 +166,20 @@ class ObjectsReader(Reader):
 
     def _keys(self, source: Source) -> Mapping[str, str]:
         """The name of each column of the log in the objects of the file."""
-        names = usual_names(source.opening())
-        if not self.reading.mapping.given:
-            keys = {column: names[place] for column, place in self.reading.mapping.found_in(names).items()}
-            return {column: column for column in COLUMNS} | keys
+        names, mapping = usual_names(source.opening()), self.reading.mapping
+        keys = dict(mapping.names)
+        if not mapping.given:
+            keys |= {column: names[place] for column, place in mapping.found_in(names).items()}
+        needed = mapping.names if mapping.given else REQUIRED
         some = {name for each in _beginning(source.opening()) for name in (*_names(each), *each)}
-        if some and (missing := [name for name in self.reading.mapping.names.values() if name not in some]):
+        if some and (missing := [keys[column] for column in needed if keys[column] not in some]):
             raise LogError(
                 f"no object at the beginning of {source.name} has {', '.join(missing)}; most have"
                 f" {', '.join(names)}.",
-                "Correct `columns`; a name within another is written with a dot, such as user.id.",
+                "Say which are which with `columns`; a name within another is written with a dot, such as"
+                " user.id.",
             )
-        return self.reading.mapping.names
+        return keys
 
     def held(self, source: Source) -> dict[str, str]:
         return dict.fromkeys(usual_names(source.opening()), "values of objects")

@@ -1,0 +1,139 @@
+# ruff: noqa: E501, T201
+"""Lines of releases and accounting, each weakened by itself in a scratch copy, and the tests that must fail.
+
+    python -m tests.weakenings             # all of them; about five processor minutes
+    python -m tests.weakenings 3 17        # some, by their numbers
+
+Prints for each whether a test saw it, and which; exits with an error if one survives. Widths, thresholds and
+charges of whole schedules are weakened one by one in ``tests/property/test_schedule_mutants.py`` and
+``test_adaptive_mutants.py``; here are lines that stand for themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+WEAKENED: tuple[tuple[str, str, str, str], ...] = (
+    # where; what stands there; the weaker line; tests
+    ("release/execution.py", "np.where(counts >= part.minimum, counts, 0)", "counts + 0",
+     "property/test_schedule_checks.py property/test_click_guarantee.py unit/test_public_domain.py"),
+    ("release/execution.py", "shown &= np", "shown |= np", "property/test_schedule_checks.py unit/test_public_domain.py"),
+    ("release/execution.py", "sizes.max() <= held:", "sizes.max() <= 2 * held:", "unit/test_adaptive_rounds.py"),
+    ("release/execution.py", "np.minimum(squares, bound) *", "squares *", "property/test_noisy_numbers_alone.py"),
+    ("release/execution.py", "source, least=limit_of(weights))", "source)",
+     "property/test_noisy_numbers_alone.py unit/test_clipped_counts.py"),
+    ("release/execution.py", "reached |= listed[present] &", "reached |= occurring[present] &",
+     "property/test_noisy_numbers_alone.py unit/test_adaptive_rounds.py"),
+    ("release/rounds_analysis.py", "in schedule.tally.sigmas]", "in schedule.tally.sigmas[:2]]",
+     "property/test_charged_by_enumeration.py unit/test_plans.py"),
+    ("release/rounds_analysis.py", "round_up(schedule.held * sum(", "round_up(sum(",
+     "property/test_charged_by_enumeration.py"),
+    ("release/rounds_analysis.py", "min(1.0, 2 * self.disclosure)", "self.disclosure",
+     "property/test_charged_by_enumeration.py"),
+    ("release/rounds_analysis.py", "root_above(2 * Fraction(self.mu) ** 2)", "root_above(Fraction(self.mu) ** 2)",
+     "property/test_charged_by_enumeration.py"),
+    ("release/analysis.py", "sum_up(losses) * neighbours.users_changed", "sum_up(losses)",
+     "property/test_charged_by_enumeration.py property/test_release_accounting.py"),
+    ("release/analysis.py", "return contribution.total * single", "return single",
+     "property/test_zealous_guarantee.py property/test_release_accounting.py"),
+    ("release/analysis.py", "Spread(part.contribution.total, part.scale, part.least - part.minimum)",
+     "Spread(part.contribution.total, part.scale, part.least)",
+     "property/test_click_guarantee.py property/test_charged_by_enumeration.py property/test_attainable.py"),
+    ("release/analysis.py", "else part.minimum\n\n\ndef _selected", "else 1\n\n\ndef _selected",
+     "property/test_click_guarantee.py property/test_charged_by_enumeration.py"),
+    ("release/analysis.py", "part.contribution.total * neighbours.users_changed, step", "part.contribution.total, step",
+     "property/test_charged_by_enumeration.py property/test_release_accounting.py"),
+    ("release/analysis.py", "appearing = moved / noise - math.log(part.chance)", "appearing = moved / noise",
+     "property/test_click_guarantee.py property/test_charged_by_enumeration.py"),
+    ("release/thresholds.py", "return max(records * loss(1), full * loss(cap) + remaining)",
+     "return full * loss(cap) + remaining", "property/test_attainable.py property/test_click_guarantee.py"),
+    ("release/thresholds.py", "2 * (p - g)), max(1, p - g))", "2 * (p - g)), 1)",
+     "property/test_attainable.py property/test_click_guarantee.py"),
+    ("release/thresholds.py", "known[times] = max(sessions * apart, alike)", "known[times] = sessions * apart",
+     "property/test_session_guarantee.py property/test_attainable.py"),
+    ("release/contribution.py", "ranked.place < limit", "ranked.place <= limit", "property/test_release_sensitivity.py"),
+    ("release/preparation.py", "log = plainly_harmless(log) if self.scrub else log\n", "",
+     "unit/test_scrub.py property/test_scrubbing_by_record.py"),
+    ("release/clipping.py", "int((weights**2).sum()) // max(1, weights.size)", "int((weights**2).max(initial=1))",
+     "unit/test_clipped_counts.py unit/test_adaptive_rounds.py"),
+    ("release/public_sets.py", "LARGEST_SHARE = 0.5", "LARGEST_SHARE = 1.0", "contract/test_domain_of_log.py"),
+    ("release/publication.py", '_refuse_showing(total.delta, users, "all', 'may_show(total.delta, users); str("all',
+     "contract/test_release_page_words.py contract/test_python_interface.py"),
+    ("release/verify.py", "and adds_up and within", "and within", "property/test_forged_releases.py"),
+    ("release/verify.py", "and holds_this and", "and", "property/test_forged_releases.py"),
+    ("privacy/accounting/composition.py", "order * float(parts.mu_square) / 2", "float(parts.mu_square) / 2",
+     "property/test_composition.py unit/test_loss.py"),
+    ("privacy/accounting/composition.py", "return cls(best, max(0.0, _limit(epsilon, delta, best)), delta / 2)",
+     "return cls(best, max(0.0, _limit(epsilon, delta, best)), delta)", "property/test_composition.py"),
+    ("privacy/accounting/composition.py", "_SLACK_ACCOUNT = Fraction(1, 10**12)", "_SLACK_ACCOUNT = Fraction(1, 100)",
+     "property/test_composition.py unit/test_ledger.py"),
+    ("privacy/accounting/composition.py", "event.counts * Fraction(event.chance)", "Fraction(event.chance)",
+     "property/test_composition.py unit/test_loss.py property/test_dp_accounting.py"),
+    ("privacy/accounting/composition.py", "Fraction(event.disclosure) / (1 - Fraction(at_zero))", "Fraction(event.disclosure)",
+     "property/test_composition.py unit/test_loss.py"),
+    ("privacy/accounting/events.py", "sum_up(promise.delta for promise in promises)",
+     "max(promise.delta for promise in promises)", "property/test_composition.py unit/test_loss.py"),
+    ("privacy/accounting/loss.py", "upper.append(round_up(high**j * inner / (1 + low)))",
+     "upper.append(float(low**j * inner / (1 + high)))", "unit/test_loss.py property/test_dp_accounting.py"),
+    ("privacy/accounting/loss.py", "np.ceil(loss.losses() / float(unit)", "np.floor(loss.losses() / float(unit)",
+     "unit/test_loss.py property/test_composition.py property/test_dp_accounting.py"),
+    ("privacy/accounting/loss.py", "for j in range(0, counts + 1, step):", "for j in range(0, 1):",
+     "unit/test_loss.py property/test_stated_loss.py property/test_zealous_guarantee.py"),
+    ("privacy/guarantee.py", "self.epsilon - math.log1p(-1 / TENFOLD)", "self.epsilon",
+     "property/test_stated_loss.py unit/test_release_beliefs.py"),
+    ("privacy/guarantee.py", "growth = 1 + math.exp(min(self.epsilon, 700.0))", "growth = 2.0",
+     "property/test_composition.py unit/test_release_beliefs.py property/test_four_kinds.py"),
+    ("privacy/ledger/entries.py", "if not account.within_budget():", "if False:", "unit/test_ledger.py property/test_ledger_machine.py"),
+    ("privacy/ledger/journal.py", 'if record.get("previous") != previous:', "if False:", "unit/test_ledger.py unit/test_torn_ledger.py"),
+    ("privacy/ledger/register.py", 'if known.head in {record["hash"] for record in chain.records}:\n        return\n    raise',
+     "if True:\n        return\n    raise", "unit/test_data_set_register.py"),
+    ("privacy/noise/samplers.py", "np.flatnonzero((value == 0) & (minus == 1))", "np.flatnonzero(value < 0)",
+     "statistical/test_noise_distribution.py unit/test_noise_exactness.py"),
+    ("privacy/noise/samplers.py", "left = left[drawn[left] > most]", "left = left[drawn[left] > most + 1]",
+     "unit/test_capped_noise.py"),
+    ("privacy/noise/randomness.py", "if owner != self._owner:", "if False:", "unit/test_randomness.py"),
+)  # fmt: skip
+
+
+def weakened(copy: Path, place: int) -> str:
+    """Run the tests against one weaker line; the name of the test that saw it, or nothing."""
+    where, stands, weaker, tests = WEAKENED[place]
+    file = copy / "tacit" / where
+    text = file.read_text("utf-8")
+    assert text.count(stands) == 1, f"{where} has {text.count(stands)} times {stands!r}"
+    file.write_text(text.replace(stands, weaker), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", f"pythonpath={copy} ."]
+    command += [f"tests/{test}" for test in tests.split()]
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONHASHSEED": "0"}
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    finally:
+        file.write_text(text, "utf-8")
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def main() -> None:
+    chosen = [int(each) for each in sys.argv[1:]] or range(len(WEAKENED))
+    survivors = []
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(shutil.copytree(ROOT / "src", Path(scratch) / "src"))
+        for place in chosen:
+            where, _, weaker, _ = WEAKENED[place]
+            seen = weakened(copy, place)
+            survivors += [] if seen else [place]
+            print(f"{place:3} {where}: {' '.join(weaker.split())[:60]}: {seen or 'SURVIVED'}", flush=True)
+    if survivors:
+        raise SystemExit(f"{len(survivors)} of {len(chosen)} survived: {survivors}")
+
+
+if __name__ == "__main__":
+    main()
