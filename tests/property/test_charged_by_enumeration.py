@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import loss_of
 from tacit.privacy.accounting.events import GaussianRounds, LaplaceCounts, ThresholdedCounts
+from tacit.privacy.arithmetic import ROUNDING
 from tacit.release.analysis import event_of, guarantee_of
-from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+from tacit.release.mechanisms.adaptive_planner import plan_rounds
+from tacit.release.schedule import ONE, Contribution, Keys, Noise, Part, Schedule, text_columns
 
 
 def partitions(records: int, most: int) -> Iterator[tuple[int, ...]]:
@@ -129,3 +131,33 @@ def test_rounds_composed_cost_no_less_than_they_state(mu: float, disclosure: flo
     """Noise and a disclosure together are a little less than their sum, which is what rounds are."""
     rounds = GaussianRounds(mu, disclosure, epsilon)
     assert loss_of(rounds, 1).delta(epsilon) >= rounds.guarantee.delta * (1 - 1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([0.5, 1.0, 4.0]),
+    st.sampled_from([1e-9, 1e-6, 1e-3]),
+    st.sampled_from([1, 2, 50, 200]),
+    st.booleans(),
+    st.sampled_from(list(Neighbours)),
+)
+def test_rounds_are_charged_for_every_noise_and_every_item(
+    epsilon: float, delta: float, held: int, keys_only: bool, relation: Neighbours
+) -> None:
+    rounds = plan_rounds(epsilon, delta, held, keys_only=keys_only, neighbours=relation)
+    part = Part("queries", text_columns("query"), Contribution((held,), once=True), None, None)
+    charged = event_of(Schedule((part,), relation, rounds, at_epsilon=epsilon))
+    assert isinstance(charged, GaussianRounds)
+    scales = [noise.scale for noise in rounds.noises()]
+    assert len(scales) == len(rounds.rounds) + (0 if keys_only else 3)
+    square = sum(ONE**2 / (scale**2 - ROUNDING**2) for scale in scales)
+    chances = 0.0
+    for number in range(1, len(rounds.rounds) + 1):
+        steps = rounds.rounds[:number]
+        weight = sum(step.coefficient for step in steps)
+        width = math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in steps))
+        above = (steps[-1].threshold - weight * (ONE + 12 * ROUNDING)) / width
+        chances += math.erfc(above / math.sqrt(2)) / 2
+    changed = relation.users_changed
+    assert charged.mu == pytest.approx(math.sqrt(changed * square), rel=1e-9)
+    assert charged.disclosure == pytest.approx(changed * held * chances, rel=1e-6)

@@ -137,6 +137,12 @@ def test_users_keep_a_fair_choice_of_their_own_items() -> None:
     assert stats.chi2.sf(((kept - 4000 / 3) ** 2 / (4000 / 3)).sum() / (2 / 3), 29) > 1e-8
 
 
+@pytest.mark.parametrize("size", [6, 7, 8, 13, 14, 15])
+def test_nobody_keeps_more_items_than_are_charged(size: int) -> None:
+    cut = cut_to(holdings_of([list(range(size)), list(range(3))], 30), 7, SOURCE)
+    assert np.diff(cut.starts).tolist() == [min(size, 7), 3]
+
+
 def test_a_bound_that_is_one_too_large_is_noticed() -> None:
     cut = cut_to(holdings_of([list(range(30))] * 50, 30), 7, SOURCE)
     assert np.diff(cut.starts).max() == 7
