@@ -66,26 +66,36 @@ def from_address(address: str, port: int) -> Iterator[int]:
 
 
 def memory_of(process: int) -> bytes:
-    """All that a process has written into its memory."""
+    """All that a process has written into its memory; pages that it never touched are passed over."""
     found = []
-    place = Path(f"/proc/{process}")
+    place, size = Path(f"/proc/{process}"), os.sysconf("SC_PAGE_SIZE")
     with (place / "maps").open() as maps, (place / "mem").open("rb", 0) as memory:
         for line in maps:
             span, rights, *_ = line.split()
-            if rights.startswith("rw") and "[v" not in line:
-                begin, end = (int(part, 16) for part in span.split("-"))
-                with contextlib.suppress(OSError, ValueError):
-                    memory.seek(begin)
-                    found.append(memory.read(end - begin))
+            if not rights.startswith("rw") or "[v" in line:
+                continue
+            begin, end = (int(part, 16) for part in span.split("-"))
+            with (place / "pagemap").open("rb", 0) as pages, contextlib.suppress(OSError, ValueError):
+                pages.seek(begin // size * 8)
+                entries = np.frombuffer(pages.read((end - begin) // size * 8), np.uint64)
+                there = np.flatnonzero(entries >> np.uint64(62))  # in memory, or swapped out
+                for run in np.split(there, np.flatnonzero(np.diff(there) > 1) + 1):
+                    if len(run):
+                        memory.seek(begin + int(run[0]) * size)
+                        found.append(memory.read(len(run) * size))
     return b"".join(found)
 
 
 @contextlib.contextmanager
 def commands(folder: Path) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """The commands of the how-to's first part, as they stand there but on free ports."""
+    """The commands of the how-to's first part, as they stand there but on free ports.
+
+    The servers in between are started side by side; they need only the join file.
+    """
     part = PAGE.read_text().partition("## On one machine")[2].partition("## With three")[0]
     ports = {str(port): str(free_port()) for port in (8460, 8462, 8464, 8470, 8480)}
     running: dict[str, subprocess.Popen[str]] = {}
+    told: set[str] = set()
     environment = os.environ | {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "data")}
     try:
         with from_address(PLANTED, int(ports["8462"])) as entry:
@@ -109,15 +119,12 @@ def commands(folder: Path) -> Iterator[dict[str, subprocess.Popen[str]]]:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                 )
-                assert started.stdout is not None
-                running[f"{words[1]} {verb}"] = started
-                said = ""
-                while "stop with Ctrl-C" not in said and (line := started.stdout.readline()):
-                    said += line
-                assert started.poll() in (None, 0), said
-                (folder / f"{verb}.said").write_text(said)
-                if verb != "create":
-                    assert "stop with Ctrl-C" in said, said
+                name = f"{words[1]} {verb}"
+                running[name] = started
+                if name == "pool relay" or verb in ("create", "join"):
+                    for each in [each for each in running if each not in told]:
+                        told.add(each)
+                        hear(folder, each, running[each])
             yield running
     finally:
         for process in running.values():
@@ -127,6 +134,17 @@ def commands(folder: Path) -> Iterator[dict[str, subprocess.Popen[str]]]:
             process.wait(20)
             if process.stdout is not None:
                 process.stdout.close()
+
+
+def hear(folder: Path, name: str, started: subprocess.Popen[str]) -> None:
+    """Keep what a command says until it serves, or has ended."""
+    said, verb = "", name.split()[1]
+    assert started.stdout is not None
+    while "stop with Ctrl-C" not in said and (line := started.stdout.readline()):
+        said += line
+    assert started.poll() in (None, 0), said
+    (folder / f"{verb}.said").write_text(said)
+    assert verb == "create" or "stop with Ctrl-C" in said, said
 
 
 async def others(join: JoinFile, folder: Path, number: int) -> None:

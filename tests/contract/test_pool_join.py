@@ -86,7 +86,10 @@ def test_a_device_refuses_a_tree_that_was_cut_anew(tmp_path: Path) -> None:
         Agent(make_join(tmp_path, tree=other), ME, memory=memory)
 
 
-def test_leaves_of_too_few_people_are_merged_and_devices_go_on(tmp_path: Path) -> None:
+def test_leaves_of_too_few_people_are_merged_and_devices_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.pool.server.pool._EVERY", 0.01)
     join = make_join(tmp_path, period=600.0)
     Agent(join, ME, memory=tmp_path / "memory.json")
     noon, clock = 43_200.0, [43_200.0]

@@ -65,7 +65,7 @@ def live(folder: Path, records: list[Record], tree: Tree, **options: Any) -> Non
         async with parties(folder, tree=tree, **options) as pool:
 
             async def one(number: int) -> None:
-                async with pool.agent(number + 1, values[number], patience=2.0) as agent:
+                async with pool.agent(number + 1, values[number], patience=1.0) as agent:
                     await agent.search("tea")
 
             for _ in range(4):

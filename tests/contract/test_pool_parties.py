@@ -103,12 +103,12 @@ def test_nothing_of_the_http_client_goes_through(tmp_path: Path, monkeypatch: py
 
 def test_a_query_of_too_few_people_is_held_and_never_sent(tmp_path: Path) -> None:
     async def work(pool: Parties) -> None:
-        answers = await pool.ask_together(TOGETHER[:2], patience=1.0)
+        answers = await pool.ask_together(TOGETHER[:2], patience=0.5)
         assert all(isinstance(each, HeldError) for each in answers)
         assert "fewer than 3 people" in str(answers[0]) and "tea" not in str(answers[0])
         assert pool.asked == []
         await asyncio.sleep(0.3)
-        answers = await pool.ask_together(TOGETHER[2:], patience=1.0)
+        answers = await pool.ask_together(TOGETHER[2:], patience=0.5)
         assert all(isinstance(each, HeldError) for each in answers), "who gave up does not count"
         assert pool.asked == []
 

@@ -90,8 +90,8 @@ def test_kills_and_lost_data_leave_nobody_below_k(tmp_path: Path) -> None:
                     await asyncio.sleep(chosen.expovariate(1 / 1.5))
 
         async def trouble(running: dict[str, subprocess.Popen[bytes]]) -> None:
-            for step in range(4):
-                await asyncio.sleep(2.5)
+            for step in range(3):
+                await asyncio.sleep(1.8)
                 if step == 1:
                     redis.stop()
                     redis.start()
@@ -103,7 +103,7 @@ def test_kills_and_lost_data_leave_nobody_below_k(tmp_path: Path) -> None:
             asking = [asyncio.create_task(live(number)) for number in range(people)]
             await trouble(running)
             after, latest = len(asked), time.monotonic() + 90.0
-            while len(asked) < after + 15 and time.monotonic() < latest:
+            while len(asked) < after + 10 and time.monotonic() < latest:
                 await asyncio.sleep(0.2)
             over.set()
             await asyncio.gather(*asking)
