@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -182,8 +183,11 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
     file = IssuerFile(tmp_path / "accounts.db")
     accounts = [account(number) for number in range(4)]
 
+    ahead = [0.0]
+    parts = {"clock": lambda: time.time() + ahead[0]}
+
     async def work() -> None:
-        async with parties(tmp_path, issuer=True, period=3_600.0, ahead=4_000.0) as pool:
+        async with parties(tmp_path, issuer=True, period=3_600.0, ahead=4_000.0, parts=parts) as pool:
             records = [{"age": 30 + n, "place": "Redmond"} for n in range(3)]
 
             async def one(number: int) -> Any:
@@ -197,6 +201,16 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
             assert len({len(each.body) for each in asked}) == 1
             await strangers(pool)
             await twice(pool)
+            for ahead[0], known in ((3e7, False), (0.0, True)):  # the pool's clock, for a moment
+                async with pool.agent(8, ME, account=accounts[0]) as agent:
+                    for _ in range(100):
+                        if ((await agent.standing())["period"] is not None) == known:
+                            break
+                        await asyncio.sleep(0.1)
+                    else:
+                        pytest.fail("a period without tokens began" if not known else "no period began")
+            answers = await asyncio.gather(*(one(number) for number in range(3)))
+            assert [each["guarded"] for each in answers] == [True] * 3
 
     async def strangers(pool: Parties) -> None:
         with pytest.raises(ParameterError, match="admits accounts of"):

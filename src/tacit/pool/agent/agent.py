@@ -317,14 +317,14 @@ class Agent:
             return self._opened(sealed, base64.b64decode(str(said["answer"])))
         if said.get("state") == "unanswered":
             raise oblivious.RelayedError("the query was sent, but its answer was lost.")
-        why = said.get("why")
+        why, before = said.get("why"), self.memory.period
         if isinstance(said.get("period"), int):
             self.memory.enter(said["period"])
         if why == Why.LEAF:
             raise InputError("the pool does not accept this device's leaf.", "Get its present join file.")
         if why == Why.UNREADABLE:
             self._keys.pop("gateway", None)
-        if why != Why.PERIOD:
+        if why != Why.PERIOD or self.memory.period == before:
             await asyncio.sleep(_RANDOM.uniform(0.5, 2.0))
         return None
 

@@ -254,6 +254,11 @@ class _Worker:
         rules, counter = self.join.rules, self._counter
         if counter is None or now >= self._ends:
             number = await self._next_period(now)
+            if number is None:  # what the ended period held is over
+                self._forget()
+                await self.store.say({"period": None, "people": 0})
+                await asyncio.sleep(_EVERY)
+                return
             if counter is None:
                 counter = self._counter = QueryCounter(self.join.tree, rules)
             # Numbers run ahead of a clock that was set back; a period is no longer for that.
@@ -268,10 +273,16 @@ class _Worker:
         for letter in await self.store.letters(_EVERY):
             await self._read(counter, letter)
 
-    async def _next_period(self, now: float) -> int:
-        """A number that never came before: it is on disk, and in the store, before it is used."""
+    async def _next_period(self, now: float) -> int | None:
+        """A number that never came before: it is on disk, and in the store, before it is used.
+
+        None while the issuer has no key for it. A clock that is years ahead for a moment would use up all
+        numbers for which there are tokens.
+        """
         last = int(self._mark.read_text()) if self._mark.exists() else 0
         number = next_period(max(last, await self.store.mark(0)), now, self.join.rules.period)
+        if self._token_keys is not None and await self._token_keys.of(number) is None:
+            return None
         with atomic_file(self._mark) as temporary:
             temporary.write_text(f"{number}\n", encoding="ascii")
         await self.store.mark(number)
