@@ -99,14 +99,16 @@ def _panel(module: Any) -> Panel:
 
 
 def _extra_with(module: str) -> str | None:
-    """The extra of this package that installs ``module``; None when it belongs to none."""
+    """The extra of this package that installs ``module``; of several the one that the command names."""
     wanted = module.partition(".")[0].replace("_", "-")
+    extras = []
     for requirement in importlib.metadata.requires("tacit") or ():
         name, _, marker = requirement.partition(";")
         found = re.search(r"extra == ['\"](\w+)['\"]", marker)
         if found and found[1] != "all" and re.match(rf"{re.escape(wanted)}\b", name.strip()):
-            return found[1]
-    return None
+            extras.append(found[1])
+    named = [extra for extra in extras if any(extra in word for word in sys.argv)]
+    return next(iter(named or extras), None)
 
 
 def _on_terminate(_signal: int, _frame: Any) -> None:
