@@ -306,7 +306,13 @@ def test_the_command_says_keys_as_json(tmp_path: Path, weeks: list[Path]) -> Non
     shown = json.loads(run("series", "show", year, "--json").stdout)
     assert made["keys"] == shown["keys"] == made["new"]
     page = (Path(year) / "series.html").read_text("utf-8")
-    assert "Everything published in all 4 weeks together" in page
+    first = page[page.index("<strong>") :]
+    first = first[: first.index("</strong>")]
+    assert "Everything published in all 4 weeks together" in first
+    assert "practically sure (over 99.9%) of it" in first
+    assert "this release" not in page
+    listed = page[page.index("All queries, by the week") :]
+    assert listed.index("Week 1") < listed.index("<li>weather")
     assert json.loads(run("series", "close", year, "--json").stdout)["closed"]
     assert not (Path(year) / "state").exists()
     assert run("series", "next", year, str(weeks[1])).returncode == 1

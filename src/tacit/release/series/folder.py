@@ -517,7 +517,7 @@ def write_page(series: OpenSeries) -> Path:
     """Write the page of the whole series, made of what is published."""
     path = series.folder / PAGE
     with atomic_file(path) as temporary:
-        temporary.write_text(
-            render_series(series.to_dict(), series.plan, series.weeks, series.newest), encoding="utf-8"
-        )
+        state = series.ledger.state()
+        page = render_series(series.to_dict(), series.plan, series.weeks, series.newest, state)
+        temporary.write_text(page, encoding="utf-8")
     return path

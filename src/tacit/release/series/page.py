@@ -6,10 +6,13 @@ All of it is published in the weeks' releases anyway; nothing of the state is lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from tacit.pages import render
+from tacit.privacy.ledger import LedgerState
 from tacit.release import prose
 from tacit.release.document.tables import read_table
 from tacit.release.document.words import A_USER, verdict_on
@@ -21,10 +24,11 @@ _WIDE, _HIGH = 600, 180
 
 
 def render_series(
-    found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Path], last: Path | None
+    found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Path], last: Path | None, state: LedgerState
 ) -> str:
-    """The page as HTML, from what :meth:`OpenSeries.to_dict` says, the weeks' folders, and the last one."""
+    """The page as HTML, from what :meth:`OpenSeries.to_dict` and the ledger say, and the weeks' folders."""
     queries = read_table(last / "queries.parquet").to_pylist() if last else []
+    by_week = groupby(sorted(queries, key=itemgetter("found")), itemgetter("found"))
     newest = [row["query"] for row in queries if row["found"] == len(weeks)]
     rising = read_table(weeks[-1] / "rising.parquet").to_pylist() if weeks and plan.rounds.tally else []
     return render(
@@ -32,7 +36,9 @@ def render_series(
         "series.html.j2",
         found=found,
         plan=plan,
-        verdict=verdict_on(plan.guarantee),
+        verdict=verdict_on(plan.guarantee, state.account.spent(), exact=len(state.unprotected)),
+        ledger=Path(found["ledger"]).name,
+        found_when=[(week, [row["query"] for row in rows]) for week, rows in by_week],
         a_user=A_USER,
         words=prose.words(plan),
         line=_keys_over_time([found["opening"], *found["keys_by_week"]], found["weeks"]),
