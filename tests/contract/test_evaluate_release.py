@@ -272,6 +272,9 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
         SweepPlan((ORIGINAL,), ("adhock",))
     with pytest.raises(ParameterError, match="at least 2; found 1"):
         SweepPlan((ORIGINAL,), folds=1)
+    pq.write_table(pq.read_table(log).slice(0, 2), tmp_path / "one.parquet")
+    with pytest.raises(InputError, match="5 folds of users need as many users; the log has 1"):
+        run_sweep(tmp_path / "one.parquet", tmp_path / "nothing", SweepPlan((ORIGINAL,)))
     pq.write_table(pq.read_table(log).slice(0, 0), tmp_path / "empty.parquet")
     with pytest.raises(InputError, match="nothing to evaluate"):
         run_sweep(tmp_path / "empty.parquet", tmp_path / "nothing", plan)

@@ -10,6 +10,7 @@ import pytest
 
 from tacit.errors import InputError, ParameterError
 from tacit.groups import Profiles
+from tacit.groups.bundles import rank_by_interest
 from tacit.groups.reading import profiles_from_log, read_profiles
 from tacit.searchlog import SCHEMA
 
@@ -138,3 +139,11 @@ def test_only_records_of_the_period_make_a_profile(tmp_path: Path) -> None:
         profiles_from_log(tmp_path / "log.parquet", period=(datetime(2007, 1, 1), None))
     with pytest.raises(ParameterError, match="before"):
         profiles_from_log(tmp_path / "log.parquet", period=(datetime(2006, 3, 9), datetime(2006, 3, 5)))
+
+
+def test_results_are_ranked_by_interests_without_the_words_of_the_query() -> None:
+    pages = [{"title": title} for title in ("weather", "java weather", "coffee weather")]
+    ranked = rank_by_interest({"coffee": 1.0, "java": 9.0}, pages, "java")
+    assert [page["title"] for page in ranked] == ["coffee weather", "weather", "java weather"]
+    assert rank_by_interest({"coffee": 1.0, "java": 9.0}, pages)[0]["title"] == "java weather"
+    assert rank_by_interest({}, pages, "java") == pages

@@ -23,7 +23,7 @@ from tacit.errors import ParameterError
 from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
 from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
-from tacit.evaluate.report.summary import advice, summarise, verdict
+from tacit.evaluate.report.summary import advice, counted, summarise, verdict
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
@@ -214,7 +214,7 @@ def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitiv
     return Results(
         "release",
         "What privacy costs",
-        f"{about['log']}: {about['records']:,} records of {about['users']:,} people, {about['folds']} folds "
+        f"{about['log']}: {about['records']:,} records of {counted(about['users'])}, {about['folds']} folds "
         f"by user, {about['draws']} draws of noise for each fold.",
         document,
         [table_row(found, result) for result in found.results],

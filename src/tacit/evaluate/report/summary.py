@@ -93,9 +93,14 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
             how = judged.epsilon, f"not before ε = {judged.epsilon:g}"
         said.setdefault(how, []).append(task.title)
     if not said:
-        return f"With {people:,} people: no release with an ε was tried."
+        return f"With {counted(people)}: no release with an ε was tried."
     parts = [f"{_listed(titles)} {how}" for (_, how), titles in sorted(said.items())]
-    return f"With {people:,} people: {'; '.join(parts)}."
+    return f"With {counted(people)}: {'; '.join(parts)}."
+
+
+def counted(people: int) -> str:
+    """How many people, in words."""
+    return "1 person" if people == 1 else f"{people:,} people"
 
 
 def _listed(names: list[str]) -> str:
@@ -141,15 +146,16 @@ def _reached(found: Measurements, task: type[Task]) -> str:
     tried = found.at_budgets(task.name)
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
     measure = task.headline.rpartition(": ")[2]
-    what = f"{task.title.capitalize()} ({measure}): {task.nothing} gives {nothing.value:.3g}"
     ends = []
     for epsilon in sorted({epsilon for _, epsilon, _ in tried}):
         name, best = max(
             ((name, result) for name, at, result in tried if at == epsilon), key=lambda pair: pair[1].value
         )
-        ends.append(
-            f"the best release at ε = {epsilon:g} {best.value:.3g} "
-            f"({name}, {best.low:.3g} to {best.high:.3g})"
-        )
-    listed = [what, *(ends if len(ends) < 3 else [ends[0], ends[-1]]), f"the whole log {whole.value:.3g}"]
-    return f"{', '.join(listed)}."
+        between = f", {best.low:.3g} to {best.high:.3g}" if math.isfinite(best.low) else ""
+        ends.append(f"at ε = {epsilon:g} at best {best.value:.3g} ({name}{between})")
+    listed = [
+        f"{nothing.value:.3g} with nothing released ({task.nothing})",
+        *(ends if len(ends) < 3 else [ends[0], ends[-1]]),
+        f"{whole.value:.3g} with the whole log",
+    ]
+    return f"{task.title.capitalize()} ({measure}): {'; '.join(listed)}."

@@ -128,8 +128,14 @@ def run_sweep(
         progress: called with how many runs are done, and how many there are.
     """
     log, folder = check_log(log), Path(folder)
-    if not plan.extent(log)[0]:
+    records, users = plan.extent(log)
+    if not records:
         raise InputError("the log has no records of that period, so there is nothing to evaluate.")
+    if users < plan.folds:
+        raise InputError(
+            f"{plan.folds} folds of users need as many users; the log has {users}.",
+            "Use fewer `folds`, or a log of more people.",
+        )
     shared: dict[str, Any] = {
         "log": file_digest(log),
         "folds": plan.folds,
