@@ -313,6 +313,13 @@ def test_the_command_says_keys_as_json(tmp_path: Path, weeks: list[Path]) -> Non
     assert "this release" not in page
     listed = page[page.index("All queries, by the week") :]
     assert listed.index("Week 1") < listed.index("<li>weather")
+    gone = tmp_path / "gone.txt"
+    gone.write_bytes(CANARY_USER.encode() + b"\xff\n")
+    refused = run("series", "erase", year, str(gone))
+    assert refused.returncode == 1
+    assert CANARY_USER not in refused.stdout + refused.stderr
+    gone.write_text(f"{CANARY_USER}\nnobody\n")
+    assert json.loads(run("series", "erase", year, str(gone), "--json").stdout)["erased"] == 1
     assert json.loads(run("series", "close", year, "--json").stdout)["closed"]
     assert not (Path(year) / "state").exists()
     assert run("series", "next", year, str(weeks[1])).returncode == 1

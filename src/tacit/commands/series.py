@@ -11,6 +11,7 @@ import typer
 from tacit.commands import options as o
 from tacit.commands.release import stages
 from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.errors import InputError
 from tacit.release.registry import SERIES, mechanism_class
 from tacit.terminal import emit
 
@@ -103,7 +104,10 @@ def erase(
     """
     from tacit.release.series.folder import find_series
 
-    names = [line for line in users.read_text("utf-8").splitlines() if line]
+    try:
+        names = [line for line in users.read_text("utf-8").splitlines() if line]
+    except UnicodeDecodeError:
+        raise InputError(f"{users} is no text in UTF-8.", "Write one user id a line.") from None
     result = {"folder": str(folder), "given": len(names), "erased": find_series(folder).erase(names)}
     emit(result, f"{result['erased']} of {len(names)} users were known, and are erased.", as_json=as_json)
 
