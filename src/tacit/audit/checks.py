@@ -683,6 +683,10 @@ _SAYS: Mapping[str, str] = {
     "holds_as_counted": "everybody is one holder, of each item once",
     "moves_as_stated": "one person moves each number that meets noise by one unit at most",
     "widths_as_stated": "every noise has the distribution that is charged",
+    "tells_as_claimed": "all weeks together tell no more than is claimed",
+    "spends_as_stated": "all that a person weighs is within the allowance of all rounds",
+    "costs_as_planned": "rounds keep to the δ that they were planned for",
+    "costs_as_claimed": "ε and δ of all weeks hold by a second computation",
     "bits_are_fresh": "no random bits are handed out twice",
     "charges_as_claimed": "the ledger is charged all of it, before anything is drawn",
 }

@@ -54,15 +54,18 @@ def folder(
     force: ForceFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Attack the mechanism of a release that was made, with the parameters of its manifest."""
+    """Attack the mechanism of a release that was made, or a series, with the parameters stated there."""
     from tacit.release.document.manifest import MANIFEST, mechanism_of, read_manifest
+    from tacit.release.series.folder import ABOUT, find_series
 
+    if (release / ABOUT).is_file():
+        return _audit_plan(find_series(release).plan, runs, seconds, output, force, as_json)
     if not (release / MANIFEST).is_file():
         raise typer.BadParameter(
             f"{str(release)!r} is neither a mechanism nor the folder of a release. "
             f"Mechanisms: {', '.join(MECHANISMS)}."
         )
-    _audit_plan(mechanism_of(read_manifest(release)), runs, seconds, output, force, as_json)
+    return _audit_plan(mechanism_of(read_manifest(release)), runs, seconds, output, force, as_json)
 
 
 def log(
