@@ -206,6 +206,10 @@ def test_nobody_is_ever_counted_in_two_groups(tmp_path: Path) -> None:
                 groups.update(user, dict.fromkeys(population[user] | {"t1w1"}, 1.0))
             note(groups)
         assert max(len(found) for found in counted.values()) == 1
+        places = {user: groups.place(user) for user in population}
+        assert not all(place and place.member for place in places.values())
+        for user, place in places.items():  # who was counted rests, so that no later batch counts them again
+            assert place and place.member != groups._store.rests(user), user
 
 
 def test_groups_of_words_are_stable(tmp_path: Path) -> None:
