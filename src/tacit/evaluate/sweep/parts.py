@@ -120,8 +120,10 @@ def spill(
         tested.append(batch.filter(pa.array(chosen)))
         kept = batch.filter(pa.array(folded != number))
         part = (keyed_numbers(kept.column("user"), "parts") % np.uint64(parts)).astype(np.int64)
-        for place, writer in enumerate(writers):
-            writer.add(kept.filter(pa.array(part == place)) if parts > 1 else kept)
+        order = np.argsort(part, kind="stable")
+        kept, ends = kept.take(pa.array(order)), np.searchsorted(part[order], np.arange(parts + 1))
+        for writer, begin, end in zip(writers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            writer.add(kept.slice(begin, end - begin))
     for writer in writers:
         writer.close()
     test = LogPart(pa.concat_tables(tested), cut)
