@@ -6,7 +6,7 @@
     python benchmarks/rows_by_size.py --chart          # draws the table of docs/how-to again
 
 Every mechanism has its defaults. *Rows* are those of all its tables; of topics, which are all published,
-those that can be told from none (a count of at least twice its deviation). *Share* is the part of all
+those significantly above zero (a count of at least twice its deviation). *Share* is the part of all
 searches whose query can be read in the release, in whichever table; topics publish no queries. k-query
 anonymity, which knows no ε and is not private, stands beside as a baseline. Counts are made once a log;
 noise is drawn for every ε.

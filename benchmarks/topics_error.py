@@ -1,6 +1,6 @@
 """How near a release of topics is to the truth, on synthetic logs of several sizes or on a log of one's own.
 
-Claim: even of 1,000 people at ε = 1 the topics of the first level that can be told from none are right to
+Claim: even of 1,000 people at ε = 1 the topics of the first level that are significantly above zero are right to
 within a few people, and the stated standard errors hold.
 
     python benchmarks/topics_error.py                       # 1,000 and 10,000 synthetic users
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--per-user", type=int, default=1)
     parser.add_argument("--taxonomy", default="wordnet")
     asked = parser.parse_args()
-    print("| log | ε | level | topics | told from none | their share | relative error | error | stated |")
+    print("| log | ε | level | topics | above zero | their share | relative error | error | stated |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     kept = True
     with tempfile.TemporaryDirectory() as folder:

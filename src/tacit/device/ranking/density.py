@@ -49,7 +49,7 @@ class Lift:
 
 
 class Density:
-    """How dense the history is around each of its pages. Only pages given to it have a say."""
+    """How dense the history is around each of its pages. Only pages given to it may influence it."""
 
     def __init__(self) -> None:
         self._begin = 0
