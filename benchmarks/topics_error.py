@@ -1,7 +1,7 @@
 """How near a release of topics is to the truth, on synthetic logs of several sizes or on a log of one's own.
 
-Claim: even of 1,000 people at ε = 1 the topics of the first level that are significantly above zero are right to
-within a few people, and the stated standard errors hold.
+Claim: even of 1,000 people at ε = 1 the topics of the first level that are significantly above zero are
+right to within a few people, and the stated standard errors hold.
 
     python benchmarks/topics_error.py                       # 1,000 and 10,000 synthetic users
     python benchmarks/topics_error.py --log LOG.parquet     # what is true of it is compared, and printed

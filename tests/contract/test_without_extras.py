@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "simulate": ("simulate", "--k", "2", "--people", "50", "--windows", "1", "--json"),
     "help": ("--help",),
     "evaluate": ("evaluate", "release", "log.parquet", "-o", "report"),
+    "demo": ("demo", "-o", "demo", "--users", "500"),
     "pool": ("pool", "relay", "no.join"),
     "oidc": ("site", "serve", "site", *OIDC, "--reader-group", "readers", "--secret-file", "officer.key"),
     "spark": ("release", "zealous", "log.parquet", "-o", "apart", "--epsilon", "1", "--engine", "local[1]"),
@@ -71,7 +72,8 @@ def test_the_main_job_is_done(found: dict[str, Any], name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "extra"), [("evaluate", "report"), ("pool", "pool"), ("oidc", "oidc"), ("spark", "spark")]
+    ("name", "extra"),
+    [("evaluate", "report"), ("demo", "report"), ("pool", "pool"), ("oidc", "oidc"), ("spark", "spark")],
 )
 def test_a_command_names_the_extra_it_needs(found: dict[str, Any], name: str, extra: str) -> None:
     code, _said, complained = found[name]

@@ -19,7 +19,6 @@ from tacit.pool.protocol.population import adult
 from tacit.release.mechanisms.click import BUNDLED_SIZE
 from tacit.searchlog.sessions import SESSION_GAP
 from tacit.text.vectors import load_word_table
-from tacit.world import wordnet_corpus
 from tacit.world.synth import AOL
 
 ROOT = Path(__file__).parent.parent.parent
@@ -63,23 +62,15 @@ FACTS = {
     "queries of the bundled domain": Fact(
         lambda: BUNDLED_SIZE, (r"([\d,]+) nouns and phrases hold", r"([\d,]+) queries of the bundled domain")
     ),
-    "documents of the embedded world": Fact(
-        lambda: len(wordnet_corpus()), (r"([\d,]+) (?:noun synsets|entries of WordNet)",)
-    ),
     "people of Adult": Fact(lambda: len(adult().records), (r"([\d,]+) census records",)),
     "threshold that paper 004 prints for five items": Fact(
         lambda: round(5 * (1 - math.log(2e-6 / 5)), 2),
         (r"it gives τ' = ([\d.]+)\. ", r"so `>= ([\d.]+)` is `>= 79`"),
     ),
     "known words": Fact(lambda: len(load_word_table().vectors), (r"([\d,]+) words of GloVe",)),
-    "minutes that end a session by time": Fact(
+    "minutes that end a session": Fact(
         lambda: SESSION_GAP.total_seconds() / 60,
-        (
-            r"(\d+) by default for `time`, \d+ for `words`",
-            r"`time` \(a pause, (\d+) minutes",
-            r"sessions where more than (\d+) minutes pass",
-            r"ends with a pause of more than (\d+) minutes",
-        ),
+        (r"end a session\]\([^)]*\): (\d+) by default", r"sessions where more than (\d+) minutes pass"),
     ),
 }
 

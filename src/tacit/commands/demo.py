@@ -38,8 +38,10 @@ def demo(
     Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
     the log is real, and nothing leaves this machine.
     """
+    import tacit.evaluate
     from tacit.web.story import WINDOW, K, Searcher, write_story
 
+    _ = tacit.evaluate.evaluate_release  # says what is not installed before anything is made
     begun = time.monotonic()
     _clear(output)
     log, profile, released = output / "log.parquet", output / "me.profile", output / "released"
