@@ -24,10 +24,12 @@ from tacit.audit.release import attack
 from tacit.audit.replicas import Outputs, Replicas, agreement
 from tacit.audit.series import CARELESS
 from tacit.privacy.accounting.events import Composed
+from tacit.privacy.noise import samplers
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release import analysis, contribution, execution
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, Plan
+from tacit.release.mechanisms import adaptive_holdings
 from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.click import NO_SET, Click, ClickMode
 from tacit.release.mechanisms.topics import Topics
@@ -207,6 +209,36 @@ def limit_of_true_norms() -> Iterator[None]:
         yield
 
 
+def finding(name: str, change: Callable[[Any], Any]) -> Weakening:
+    """Items are found by another selection than the one that is charged."""
+    real = getattr(execution, name)
+    return lambda: instead(**{name: lambda selection, *rest: real(change(selection), *rest)})
+
+
+def _sooner(selection: Any) -> Any:
+    """The last threshold is lower by a step."""
+    last = selection.rounds[-1]
+    lower = replace(last, threshold=last.threshold - last.coefficient)
+    return replace(selection, rounds=(*selection.rounds[:-1], lower))
+
+
+def _without_bound(scale: float, upward: float, most: int, *rest: Any) -> Any:
+    """Noise that is too large is not drawn again."""
+    del most
+    return samplers.capped_laplace(scale, upward, 1 << 40, *rest)
+
+
+def _zeros(self: Any, size: int) -> bytes:
+    del self
+    return bytes(size)
+
+
+def counted_twice() -> AbstractContextManager[None]:
+    """What is asked again is held again."""
+    real = adaptive_holdings._columns
+    return instead(adaptive_holdings, _columns=lambda *given: tuple(np.tile(e, 2) for e in real(*given)))
+
+
 def _one_level(self: Topics) -> int:
     return self.per_user
 
@@ -292,6 +324,18 @@ BROKEN: tuple[Broken, ...] = (
            lambda: instead(cut_to=lambda holdings, *_: holdings)),
     Broken("adaptive: weights that do not shrink with the number of items", ROUNDS, "moves_as_stated",
            lambda: instead(add_weights=_without_norm)),
+    Broken("adaptive: a threshold lower by a step", ROUNDS, "finds_as_stated", finding("find", _sooner)),
+    Broken("adaptive: a single count shown one user early", ONCE, "finds_as_stated",
+           finding("count_once", lambda s: replace(s, least=s.least - 1))),
+    Broken("adaptive: noise of a single count without its bound", ONCE, "widths_as_stated",
+           lambda: instead(capped_laplace=_without_bound)),
+    Broken("adaptive: counts that are not charged", ROUNDS, "composes_as_claimed",
+           claiming(lambda s: replace(s, selection=replace(s.selection, tally=None)))),  # type: ignore[type-var]
+    Broken("adaptive: an item counted each time it is asked", ROUNDS, "holds_as_counted", counted_twice),
+    Broken("noise of one sign", ONE_ITEM, "draws_as_analysed",
+           drawing(lambda real, *given: abs(real(*given)))),
+    Broken("random bits that come again", ONE_ITEM, "bits_are_fresh",
+           lambda: instead(OperatingSystemRandomness, bits=_zeros)),
     Broken("adaptive: half the noise of a single count", ONCE, "widths_as_stated", _rounds()),
     Broken("adaptive: half the noise of all rounds, by sampling alone", KEYS_ONLY, "sampled",
            executing(_half_of_all_rounds), "", runs=20_000),
@@ -322,9 +366,8 @@ def caught(broken: Broken, sound: bool = False) -> bool:
         if broken.check == "whole numbers":
             return _refused(plan, source)
         with open_engine(threads=1) as engine:
-            pairs = list(
-                count_pairs(plan, engine, [broken.pair] if broken.pair and broken.check == "sampled" else [])
-            )
+            one = broken.pair and broken.check in ("sampled", "replicas", "adds_as_analysed")
+            pairs = list(count_pairs(plan, engine, [broken.pair] if one else []))
         if broken.check not in ("sampled", "replicas"):
             found = list(exact_checks(plan, pairs, [broken.check]))
             return bool(found) and not all(check.holds for check in found)

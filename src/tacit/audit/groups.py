@@ -34,10 +34,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import hypergeom
 
-from tacit.audit.bounds import ALARM, at_least, at_most, epsilon_at
+from tacit.audit.bounds import ALARM, Seen, at_least, at_most, best_line, epsilon_at
 from tacit.audit.canaries import spill
 from tacit.audit.found import Deadline, GuardAudit
+from tacit.audit.neighbours import count_pairs
 from tacit.audit.page import bar, table
+from tacit.audit.replicas import Replicas, learned_score
 from tacit.groups.bundles import BATCH, FAKES, WAITING, batches, stand_together
 from tacit.groups.bundling import Bundler
 from tacit.groups.cohorts import load_cohorts
@@ -48,9 +50,11 @@ from tacit.groups.store import FILE, CohortStore, GroupsStore, Place, Store
 from tacit.groups.words import MOST_WORDS, SHOWN_ABOVE, UNIT, Generation
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.engines import open_engine
+from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.validation import flag, place, whole
 
-Seen = Mapping[int, Mapping[str, float]]
+Shown = Mapping[int, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -79,17 +83,17 @@ class Learnt:
 class Observer:
     """Watches representatives, one step at a time."""
 
-    def __init__(self, before: Seen) -> None:
+    def __init__(self, before: Shown) -> None:
         self._seen = before
         self._steps = self._guesses = self._right = self._people = self._held = 0
         self._gone: list[tuple[set[str], set[str]]] = []
 
     @staticmethod
-    def look(groups: Groups) -> Seen:
+    def look(groups: Groups) -> Shown:
         """Everything that is shown now."""
         return {shown.group: shown.terms for shown in groups.representatives()}
 
-    def step(self, after: Seen, holds: Iterable[str]) -> None:
+    def step(self, after: Shown, holds: Iterable[str]) -> None:
         """One person who ``holds`` these terms came or went.
 
         Groups that appear whole tell of several people at once, and are not laid to one.
@@ -192,6 +196,37 @@ def lower_bound(generation: Generation, draws: int = 100_000, source: RandomSour
     return proved(best, slice(half, 2 * half), 5e-10)
 
 
+def proved_together(
+    plan: Plan[Any], generation: Generation, runs: int, source: RandomSource
+) -> tuple[float, float, float]:
+    """What one attacker proves who has a release and the words of the groups, wrong once in 10^6.
+
+    The person's presence moves both; likelihoods of the one, learned from runs, and of the other add.
+
+    Returns:
+        The ε that is proved at the δ of both together, that δ, and the ε that both promise together.
+    """
+    with open_engine(threads=1) as engine:
+        replicas = Replicas(
+            plan, list(count_pairs(plan, engine))[0 if plan.schedule.selection is None else -1]
+        )
+    half, delta = runs // 2, plan.delta + generation.delta
+    learned = learned_score(*(replicas.runs(log, half, source) for log in (0, 1)))
+
+    def scores() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        noisy = [generation.noisy(np.full(half, weight, np.int64), source) for weight in (0, UNIT)]
+        told = [learned(replicas.runs(log, half, source)) for log in (0, 1)]
+        without, having = (
+            one + two * UNIT / generation.sigma**2 for one, two in zip(told, noisy, strict=True)
+        )
+        return without, having
+
+    line, above, _ = best_line(scores(), lambda seen: seen.epsilon(delta))
+    hits = [int((each >= line).sum()) for each in scores()]
+    seen = Seen(hits[1], hits[0], half) if above else Seen(hits[0], hits[1], half)
+    return seen.epsilon(delta, ALARM), delta, plan.epsilon + (generation.epsilon or 0.0)
+
+
 @dataclass(frozen=True)
 class _Attack:
     """A copy of a folder, what its report says, and how hard to try."""
@@ -202,6 +237,7 @@ class _Attack:
     steps: int
     draws: int
     deadline: Deadline
+    release: Plan[Any] | None
     source: RandomSource
     report: Callable[[str], object]
 
@@ -237,6 +273,7 @@ def audit_groups(
     *,
     steps: int = 60,
     draws: int = 100_000,
+    release: Mechanism | Plan[Any] | None = None,
     seed: int = 0,
     seconds: float | None = None,
     synthetic: bool = False,
@@ -248,12 +285,13 @@ def audit_groups(
     Args:
         steps: how many people come and go in a copy, half of each; ``seed`` chooses them.
         draws: of the noise on one count, with a person and without, from ``source``.
+        release: of the same people, which the attacker has too.
         seconds: let fewer people come and go, and draw less, where these would take longer.
         synthetic: you vouch that nobody real is in the groups: the result may be shown.
     """
     original, source = place("folder", folder), source or OperatingSystemRandomness()
     rng, limits = np.random.default_rng(seed), (whole("steps", steps, 2), whole("draws", draws, 1000))
-    deadline = Deadline.after(seconds)
+    deadline, plan = Deadline.after(seconds), None if release is None else plan_of(release)
     with Groups.open(original) as groups:
         made = groups.report
     with tempfile.TemporaryDirectory(dir=spill(), prefix="tacit-audit-") as scratch:
@@ -261,7 +299,7 @@ def audit_groups(
         with Store(original / "operator" / FILE) as kept, closing(sqlite3.connect(copy / FILE)) as other:
             kept.connection.backup(other)
         attack = _cohorts if made["criterion"] == "cohorts" else _words
-        parts = attack(_Attack(Path(scratch), made, rng, *limits, deadline, source, report))
+        parts = attack(_Attack(Path(scratch), made, rng, *limits, deadline, plan, source, report))
     if told := made["singled_out"]:
         columns = {"knows": "Knows words from", "known_terms": "Known terms", "right": "Names another"}
         columns |= {"without": "Without the groups", "gain": "Gain"}
@@ -318,6 +356,11 @@ def _cohorts(attack: _Attack) -> dict[str, Any]:
         (threshold, not low + many, f"{low:,} words below, {many:,} cohorts above"),
         ("Each generation was charged to the ledger.", paid >= times, f"{paid} of {times}"),
     ]
+    if attack.release is not None:
+        attack.report("one attacker with the release and the groups")
+        both, delta, promised = proved_together(attack.release, generation, attack.draws, attack.source)
+        says = f"With a release ({attack.release.title}) nothing above ε = {promised:g} at δ = {delta:.2g}."
+        held.append((says, both <= promised, f"ε ≥ {both:.3f}"))
     rows, fakes = [], []
     for number in sorted({*GENERATIONS, times}):
         right, guesses = attack.told_apart(generation, number)

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -128,11 +129,10 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
 
 def _on_topics(plan: Any, word: str) -> list[str]:
     """Queries on different topics of the first level; those of another word on others still."""
-    from tacit.release.mechanisms.topics_counting import topics_of_queries
     from tacit.release.mechanisms.topics_tree import TOP
 
     topics = plan.topics
-    numbers = topics_of_queries(topics.tree)(_WORDS)
+    numbers = _topics_of_words(topics.tree)
     paths = np.column_stack([each.to_numpy() for each in topics.path_table().columns[1:]])
     found: dict[int, str] = {}
     for query, number in zip(_WORDS, numbers.tolist(), strict=True):
@@ -142,6 +142,14 @@ def _on_topics(plan: Any, word: str) -> list[str]:
     queries = list(found.values())
     half = max(1, len(queries) // 2)
     return queries[:half] if word == "item" else queries[half:]
+
+
+@lru_cache(maxsize=2)
+def _topics_of_words(tree: Any) -> Any:
+    """The topics of our words, none of which is anybody's."""
+    from tacit.release.mechanisms.topics_counting import topics_of_queries
+
+    return topics_of_queries(tree)(_WORDS)
 
 
 def _far(part: Part) -> int:

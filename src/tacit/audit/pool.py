@@ -1,7 +1,8 @@
 """Readers of a pool's log, who know a person's record, and when the person asked to within a window.
 
 Where fewer than k people match an entry its sender is identified (Definition 2): claimed to happen to nobody
-under a region. Not claimed, and measured: better clocks, entries under d*, exact records in place of regions.
+under a region. Not claimed, and measured: better clocks, entries under d*, and pool and service together, who
+know the leaf.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def audit_pool(
     exact = replace(entries, low=entries.record, high=entries.record)
     tried = [(f"knows the time to ±{window / times:g}", entries, window / times) for times in CLOCKS]
     readers: list[dict[str, Any]] = []
-    for name, seen, clock in [*tried, ("exact records instead of regions", exact, window)]:
+    for name, seen, clock in [*tried, ("pool and service together, who know the leaf", exact, window)]:
         if readers and deadline.passed and seen is entries:
             continue
         report(name)
@@ -70,14 +71,15 @@ def audit_pool(
         "somebody's exact record and when that person asked.",
         claim=f"of entries with a region, at least {k} people match each within ±{window:g} (Definition 2).",
         held=[(f"No sender of an entry with a region is {k}-identified.", verdict.holds, found)],
-        sentence=f"{found} senders are {k}-identified: {verdict.fewest} or more people match an entry. With "
-        f"exact records {bare['unique']:,} entries would each name one person.",
+        sentence=f"{found} senders are {k}-identified: {verdict.fewest} or more people match an entry. If "
+        f"pool and service were one party, {bare['unique']:,} entries would each name one person.",
         measured=verdict.as_dict()
         | {"unique_by_record": bare["unique"], "below_k_by_record": bare["identified"], "readers": readers},
         rows=rows,
         tables=[table("Readers of the log", readers, columns, (1,), caption)],
         not_claimed=(
             f"a reader who knows the time better than ±{window:g}.",
+            "pool and service as one party: then only the leaf protects.",
             f"entries under d*: {verdict.identified_general:,} of {(~guarded).sum():,} fail.",
             "entries that a reader can tell to be one person's, by what they ask.",
         ),

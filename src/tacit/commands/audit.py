@@ -55,17 +55,22 @@ def folder(
     as_json: JsonFlag = False,
 ) -> None:
     """Attack the mechanism of a release that was made, or a series, with the parameters stated there."""
+    _audit_plan(_plan_in(release), runs, seconds, output, force, as_json)
+
+
+def _plan_in(folder: Path) -> Any:
+    """The plan of a release that was made, or of a series."""
     from tacit.release.document.manifest import MANIFEST, mechanism_of, read_manifest
     from tacit.release.series.folder import ABOUT, find_series
 
-    if (release / ABOUT).is_file():
-        return _audit_plan(find_series(release).plan, runs, seconds, output, force, as_json)
-    if not (release / MANIFEST).is_file():
+    if (folder / ABOUT).is_file():
+        return find_series(folder).plan
+    if not (folder / MANIFEST).is_file():
         raise typer.BadParameter(
-            f"{str(release)!r} is neither a mechanism nor the folder of a release. "
+            f"{str(folder)!r} is neither a mechanism nor the folder of a release. "
             f"Mechanisms: {', '.join(MECHANISMS)}."
         )
-    return _audit_plan(mechanism_of(read_manifest(release)), runs, seconds, output, force, as_json)
+    return mechanism_of(read_manifest(folder))
 
 
 def log(
@@ -136,6 +141,9 @@ def groups(
     folder: Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")],
     steps: Annotated[int, typer.Option(min=2, help="How many people come and go, in a copy.")] = 60,
     draws: Annotated[int, typer.Option(min=1000, help="Draws of the noise on one count.")] = 100_000,
+    release: Annotated[
+        Path | None, typer.Option(help="A release of the same people, which the attacker has too.")
+    ] = None,
     seed: Seed = 0,
     seconds: Seconds = None,
     synthetic: Synthetic = False,
@@ -151,7 +159,8 @@ def groups(
 
     options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
     with stages() as report:
-        found = audit_groups(folder, steps=steps, draws=draws, **options, report=report)
+        plan = None if release is None else _plan_in(release)
+        found = audit_groups(folder, steps=steps, draws=draws, release=plan, **options, report=report)
     _end(found, output, force, as_json)
 
 
