@@ -132,7 +132,7 @@ PROTOCOL: list[tuple[str, str, str, str]] = [
     ("small leaves are not merged", TREE, "whole[half] and numbers[half] < least", "False"),
     ("any tree follows any other", TREE, "if self.cuts[mine] != before.cuts[old]:", "if False:"),
     ("a small leaf passes the check", TREE, "if fewest < share * len(records):", "if False:"),
-    ("a record lies in the wrong half", TREE, "record[cut[0]] > cut[1]", "record[cut[0]] >= cut[1]"),
+    ("a record lies in the wrong half", TREE, "upper = records[here, cut[0]] > cut[1]", "upper = records[here, cut[0]] >= cut[1]"),
     ("a tree of another template is read", TREE, 'if given.get("template") != template.digest:', "if False:"),
     ("leaves are made for k, without headroom", TREE, "return math.ceil(k + 2.2 * math.sqrt(k))", "return k"),
 ]  # fmt: skip

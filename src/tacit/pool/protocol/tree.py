@@ -66,8 +66,6 @@ class Tree:
     def __post_init__(self) -> None:
         if not 1 <= len(self.cuts) <= _MOST_NODES:
             raise InputError(f"a tree must have 1 to {_MOST_NODES:,} nodes; found {len(self.cuts):,}.")
-        if 2 * sum(cut is not None for cut in self.cuts) + 1 != len(self.cuts):
-            raise InputError("a tree must have two nodes below each that is cut, and no others.")
         _ = self.regions
 
     def __len__(self) -> int:
@@ -80,7 +78,7 @@ class Tree:
         waiting = [self.template.domain]
         for cut in self.cuts:
             if not waiting:
-                raise InputError("a tree must have two nodes below each that is cut, and no others.")
+                break
             region = waiting.pop()
             found.append(region)
             if cut is None:
@@ -92,6 +90,8 @@ class Tree:
             ):
                 raise InputError("a tree cuts a node outside its region.")
             waiting += reversed(halves(region, cut))
+        if waiting or len(found) < len(self.cuts):
+            raise InputError("a tree must have two nodes below each that is cut, and no others.")
         return tuple(found)
 
     @cached_property
@@ -134,10 +134,7 @@ class Tree:
         """The leaf that a record lies in: all that a device ever tells of it."""
         if record not in self.template.domain:
             raise InputError("the record does not follow the tree's template.")
-        node = ROOT
-        while (cut := self.cuts[node]) is not None:
-            node = self.children[node][record[cut[0]] > cut[1]]
-        return node
+        return int(self.leaves_of(np.array([record]))[0])
 
     def leaves_of(self, records: Codes) -> npt.NDArray[np.int64]:
         """The leaf of each of many records."""

@@ -308,8 +308,9 @@ class _Worker:
         kind, ticket, *rest = letter
         now = self.clock()
         if kind == "deposit":
-            token, period, leaf, sealed = rest
-            self._sealed.setdefault(ticket, sealed)
+            if counter.polled(ticket, now):
+                return  # a repeat of what is held, or on its way
+            token, period, leaf, self._sealed[ticket] = rest
             await self._do(counter.deposit(ticket, token, period, leaf, now))
         elif kind == "gave up":
             counter.gave_up(ticket)

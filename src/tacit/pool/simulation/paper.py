@@ -9,7 +9,6 @@ overlap. Phases take no time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -49,14 +48,6 @@ def smallest_regions(records: Codes, corners: Corners) -> Numbers:
     return found
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The regions of a window, and the old group that each was split from."""
-
-    regions: Corners
-    parents: Numbers
-
-
 class _PaperRun:
     """The course of one simulation; everything is kept for each session."""
 
@@ -64,25 +55,27 @@ class _PaperRun:
         self.setting, self.template, self.stream = setting, population.template, stream
         self.records = stream.records[stream.person]
         self.group = np.full(len(stream.person), UNGROUPED)
-        none = np.empty((0, 2, len(self.template.attributes)), np.int64)
-        self.table = _Table(none, np.empty(0, np.int64))
+        self.regions: Corners = np.empty((0, 2, len(self.template.attributes)), np.int64)
+        self.parents: Numbers = np.empty(0, np.int64)
+        """The regions of a window, and the old group that each was split from."""
         self.moments = np.random.default_rng([setting.seed, 2])
         self.entries: list[tuple[Numbers, Floats, Corners, Flags]] = []
         self.measured: list[tuple[float, ...]] = []
 
     def window(self, begin: float, end: float) -> None:
         """One window: people join, ask, and groups are split for the next."""
-        stream, table = self.stream, self.table
+        stream = self.stream
         there = (stream.begin < end) & (stream.end > begin)
         new = there & (stream.begin >= begin)
-        self.group[new] = smallest_regions(self.records[new], table.regions)
+        self.group[new] = smallest_regions(self.records[new], self.regions)
         domain = self.template.domain
-        corners = np.concatenate([table.regions, [[domain.low, domain.high]]])[self.group]
+        corners = np.concatenate([self.regions, [[domain.low, domain.high]]])[self.group]
         overlap = end - self.setting.overlap * self.setting.window
         self.ask(corners, begin, overlap)
         online = self.ask(corners, overlap, end)
         staying = there & (stream.end > end)
         answering = online if self.setting.leavers == "answer" else online & staying
+        number = len(self.regions)
         surviving = self.form(answering)
         fell = online & staying & (self.group != UNGROUPED) & ~np.isin(self.group, surviving)
         people = max(int(there.sum()), 1)
@@ -90,7 +83,7 @@ class _PaperRun:
         shares = [float(each.sum() / people) for each in (loss, penalty, self.group[there] < 0, fell)]
         self.regroup(staying, answering & np.isin(self.group, surviving))
         again = float((fell & (self.group == UNGROUPED)).sum() / people)
-        self.measured.append((*shares, again, float(len(table.regions)), float(people)))
+        self.measured.append((*shares, again, float(number), float(people)))
 
     def ask(self, corners: Corners, begin: float, end: float) -> Flags:
         """Note the queries between ``begin`` and ``end``, and give who asked.
@@ -112,27 +105,27 @@ class _PaperRun:
         """Split each group that found k people again; these groups are returned."""
         groups, numbers = np.unique(self.group[answering], return_counts=True)
         surviving: Numbers = groups[numbers >= self.setting.k]
-        regions, parents = [self.table.regions[:0]], [np.empty(0, np.int64)]
+        regions, parents = [self.regions[:0]], [np.empty(0, np.int64)]
         for group in surviving.tolist():
             within = None
             if group != UNGROUPED:
-                low, high = self.table.regions[group].tolist()
+                low, high = self.regions[group].tolist()
                 within = Region(tuple(low), tuple(high))
             members = self.records[answering & (self.group == group)]
             regions.append(split(members, self.template, self.setting.k, within))
             parents.append(np.full(len(regions[-1]), group))
-        self.table = _Table(np.concatenate(regions), np.concatenate(parents))
+        self.regions, self.parents = np.concatenate(regions), np.concatenate(parents)
         return surviving
 
     def regroup(self, staying: Flags, extended: Flags) -> None:
         """Members of a group go where it was split; everybody else where their record fits best."""
-        old, table = self.group, self.table
+        old = self.group
         self.group = np.full(len(old), UNGROUPED)
-        self.group[staying] = smallest_regions(self.records[staying], table.regions)
+        self.group[staying] = smallest_regions(self.records[staying], self.regions)
         for parent in np.unique(old[extended]):
             members = staying & extended & (old == parent)
-            children = np.flatnonzero(table.parents == parent)
-            found = smallest_regions(self.records[members], table.regions[children])
+            children = np.flatnonzero(self.parents == parent)
+            found = smallest_regions(self.records[members], self.regions[children])
             self.group[members] = children[found]
 
 
