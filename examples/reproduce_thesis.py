@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from tacit.evaluate import tasks
 from tacit.evaluate.sweep import ORIGINAL, Measurements, ReleaseSetting, SweepPlan, run_sweep
+
+# the thesis' own ways to serve from a release alone are tasks of their own
+tasks.__path__.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "thesis"))
 
 WALK, FEEDBACK = "random walk", "implicit feedback, as printed"
 IMPACT = "random walk with page impact"
@@ -82,15 +86,16 @@ class Reproduction:
     def tables_3_5_and_3_6(self) -> None:
         """Noise well below the threshold: like the original?"""
         private = self.click(self.low_b, self.high_k, self.queries)
-        results = self.sweep((ORIGINAL, private), ("adhoc",), "tables-3-5-3-6")
+        results = self.sweep((ORIGINAL, private), ("thesis-adhoc",), "tables-3-5-3-6")
         promise = results.settings[private.key]
         for table, way in (("3.5", WALK), ("3.6", FEEDBACK), ("3.6 without the leak", HONEST)):
             rows = []
             for name, setting in (("Original", ORIGINAL), ("Anonymized", private)):
                 measures = [
-                    value(results, setting, "adhoc", f"{way}: {m}") for m in ("nDCG@10", "P@5", "P@10", "MAP")
+                    value(results, setting, "thesis-adhoc", f"{way}: {m}")
+                    for m in ("nDCG@10", "P@5", "P@10", "MAP")
                 ]
-                rows.append([name, *measures, sessions(results, setting, "adhoc", f"{way}: MAP")])
+                rows.append([name, *measures, sessions(results, setting, "thesis-adhoc", f"{way}: MAP")])
             show(f"Table {table}: {way}", ("log", "nDCG@10", "P@5", "P@10", "MAP", "queries"), rows)
             print(
                 f"\nK = {self.high_k}, b = {self.low_b:g}, ε = {promise['epsilon']:.4g}, "
@@ -114,28 +119,35 @@ class Reproduction:
                 | shape,
             )
             pairs.append((pure, self.click(noise, threshold, 2, **shape)))
-        results = self.sweep((ORIGINAL, *(s for pair in pairs for s in pair)), ("adhoc",), "table-3-7")
+        results = self.sweep((ORIGINAL, *(s for pair in pairs for s in pair)), ("thesis-adhoc",), "table-3-7")
         for pair in pairs:
             for name, setting in zip(("ε-DP", "(ε,δ)-DP"), pair, strict=True):
                 about = results.settings[setting.key]
-                measures = [value(results, setting, "adhoc", f"{WALK}: {m}") for m in ("nDCG@10", "MAP")]
-                answered = sessions(results, setting, "adhoc", f"{WALK}: MAP")
+                measures = [
+                    value(results, setting, "thesis-adhoc", f"{WALK}: {m}") for m in ("nDCG@10", "MAP")
+                ]
+                answered = sessions(results, setting, "thesis-adhoc", f"{WALK}: MAP")
                 rows.append([name, about["epsilon"], about["delta"], *measures, answered])
         show("Table 3.7", ("algorithm", "ε", "δ", "nDCG@10", "MAP", "queries"), rows)
 
     def table_3_9_and_figure_3_7(self) -> None:
         """More of each user: more ε, more utility?"""
         settings = {q: self.click(self.noise, self.threshold, q) for q in (1, 2, 4, 6, 8, 10)}
-        results = self.sweep((ORIGINAL, *settings.values()), ("adhoc",), "table-3-9")
+        results = self.sweep((ORIGINAL, *settings.values()), ("thesis-adhoc",), "table-3-9")
         rows = []
         for queries, setting in settings.items():
             about = results.settings[setting.key]
             found = [
-                value(results, setting, "adhoc", f"{way}: nDCG@10")
+                value(results, setting, "thesis-adhoc", f"{way}: nDCG@10")
                 for way in (FEEDBACK, HONEST, WALK, IMPACT)
             ]
             rows.append(
-                [queries, about["epsilon"], *found, sessions(results, setting, "adhoc", f"{WALK}: MAP")]
+                [
+                    queries,
+                    about["epsilon"],
+                    *found,
+                    sessions(results, setting, "thesis-adhoc", f"{WALK}: MAP"),
+                ]
             )
         heading = ("q_f = c_f", "ε", "IF as printed", "IF without the leak", "RW", "RW-2", "queries")
         show(f"Table 3.9 and Figure 3.7 (K = {self.threshold}, b = {self.noise:g})", heading, rows)
@@ -146,8 +158,8 @@ class Reproduction:
             q: ReleaseSetting("click", {"epsilon": 8.0, "delta": 1e-6, "queries_per_user": q})
             for q in (1, 2, 5, 10, 20, 40)
         }
-        results = self.sweep((ORIGINAL, *settings.values()), ("adhoc",), "table-3-10")
-        walked = results.of("adhoc", f"{WALK}: nDCG@10")
+        results = self.sweep((ORIGINAL, *settings.values()), ("thesis-adhoc",), "table-3-10")
+        walked = results.of("thesis-adhoc", f"{WALK}: nDCG@10")
         rows = [
             [q, results.released_rows(s.key), walked[s.key].value, walked[s.key].where_answered]
             for q, s in settings.items()
@@ -161,11 +173,11 @@ class Reproduction:
             for k in (self.threshold, 3 * self.threshold, 10 * self.threshold)
             for b in (self.noise / 2, self.noise, 2 * self.noise, 5 * self.noise)
         }
-        results = self.sweep((ORIGINAL, *grid.values()), ("adhoc",), "figures-3-5-3-6-3-8")
+        results = self.sweep((ORIGINAL, *grid.values()), ("thesis-adhoc",), "figures-3-5-3-6-3-8")
         rows = []
         for (k, b), setting in grid.items():
             about = results.settings[setting.key]
-            found = [value(results, setting, "adhoc", f"{way}: nDCG@10") for way in (WALK, FEEDBACK)]
+            found = [value(results, setting, "thesis-adhoc", f"{way}: nDCG@10") for way in (WALK, FEEDBACK)]
             rows.append(
                 [
                     k,
@@ -173,7 +185,7 @@ class Reproduction:
                     about["epsilon"],
                     about["delta"],
                     *found,
-                    sessions(results, setting, "adhoc", f"{WALK}: MAP"),
+                    sessions(results, setting, "thesis-adhoc", f"{WALK}: MAP"),
                 ]
             )
         heading = ("K", "b", "ε", "δ", "RW nDCG@10", "IF as printed", "queries")
@@ -182,22 +194,26 @@ class Reproduction:
     def chapter_4(self) -> None:
         """Tables 4.5 and 4.6, Figures 4.2 and 4.3: k-anonymity, clicks alone, clicks and sessions."""
         runs: dict[str, Callable[[int], ReleaseSetting]] = {
-            "KA": lambda k: ReleaseSetting("k-query", {"k": k + 1}, "k"),
-            "DP_C": lambda k: self._session(k, only=("clicks",)),
+            "KA": lambda k: ReleaseSetting("k-query", {"k": k + 1}),
             "DP_S": self._session,
         }
         ks = [max(1, self.session_k * step // 4) for step in (2, 4, 6, 10)]
         tried = {(name, k): make(k) for name, make in runs.items() for k in ks}
-        tasks = ("suggestion", "session-search")
+        tasks = ("thesis-suggestion", "thesis-session-search")
         results = self.sweep((ORIGINAL, *tried.values()), tasks, "chapter-4")
         for table, task, measures in (
-            ("4.5", "suggestion", ("query flow and clicks: P@5", "query flow and clicks: R@5")),
-            ("4.6", "session-search", ("random walk: nDCG@10", "random walk: MAP")),
+            ("4.5", "thesis-suggestion", ("query flow and clicks: P@5", "query flow and clicks: R@5")),
+            ("4.6", "thesis-session-search", ("random walk: nDCG@10", "random walk: MAP")),
         ):
             rows = []
             for name, setting in [("Original", ORIGINAL)] + [(n, tried[n, self.session_k]) for n in runs]:
                 found = [value(results, setting, task, measure) for measure in measures]
                 rows.append([name, *found, sessions(results, setting, task, measures[0])])
+            if task == "thesis-suggestion":  # the same release, of which the clicks alone are used
+                alone = [measure.replace("query flow and clicks", "clicks alone") for measure in measures]
+                private = tried["DP_S", self.session_k]
+                found = [value(results, private, task, measure) for measure in alone]
+                rows.append(["DP_C", *found, sessions(results, private, task, alone[0])])
             heading = ("run", *(m.rpartition(": ")[2] for m in measures), "evaluated sessions")
             show(f"Table {table} (K = {self.session_k})", heading, rows)
         rows = []
@@ -206,15 +222,15 @@ class Reproduction:
             measure = "query flow and clicks: "
             rows.append(
                 [name, k, round(kept.get("clicks", 0)), round(kept.get("sequences", kept.get("steps", 0)))]
-                + [sessions(results, setting, "suggestion", measure + "P@5")]
-                + [value(results, setting, "suggestion", measure + m) for m in ("P@5", "R@5")]
+                + [sessions(results, setting, "thesis-suggestion", measure + "P@5")]
+                + [value(results, setting, "thesis-suggestion", measure + m) for m in ("P@5", "R@5")]
             )
         heading = ("run", "K", "click rows", "session rows", "evaluated sessions", "P@5", "R@5")
         show("Figures 4.2 and 4.3", heading, rows)
 
-    def _session(self, threshold: int, only: tuple[str, ...] = ()) -> ReleaseSetting:
+    def _session(self, threshold: int) -> ReleaseSetting:
         options = {"noise": 1.0, "threshold": threshold, "clicks_per_user": 4, "once_per_user": False}
-        return ReleaseSetting("session", options, "budget", only)
+        return ReleaseSetting("session", options)
 
 
 def main() -> None:

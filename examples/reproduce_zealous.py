@@ -32,7 +32,7 @@ def zealous(epsilon: float, per_user: int, items: tuple[str, ...]) -> ReleaseSet
 def figure_2(log: Path, folder: Path, folds: int) -> None:
     """Hit probabilities."""
     private = {(e, m): zealous(e, m, ("keywords",)) for m in M for e in EPSILONS}
-    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("keywords",)}, "k") for k in KS}
+    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("keywords",)}) for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("index-caching",), folds=folds)
     results = run_sweep(log, folder / "figure-2", plan, workers=2)
     hit = results.of("index-caching", "release alone: hit probability")
@@ -56,7 +56,7 @@ def figure_2(log: Path, folder: Path, folds: int) -> None:
 def figure_3(log: Path, folder: Path, folds: int) -> None:
     """Coverage of substitutions."""
     private = {(e, m): zealous(e, m, ("queries", "pairs")) for m in M for e in EPSILONS}
-    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("queries", "pairs")}, "k") for k in KS}
+    anonymous = {k: ReleaseSetting("k-query", {"k": k, "items": ("queries", "pairs")}) for k in KS}
     plan = SweepPlan((ORIGINAL, *private.values(), *anonymous.values()), ("substitution",), folds=folds)
     results = run_sweep(log, folder / "figure-3", plan, workers=2)
     rows = []

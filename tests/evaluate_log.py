@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
-from tacit.evaluate import LogPart, ReleasedData
+from tacit.evaluate import LogPart, ReleasedData, tasks
 from tacit.searchlog import SCHEMA
 
-__all__ = ["part", "release"]
+__all__ = ["part", "release", "with_thesis_tasks"]
 
 START = datetime(2006, 3, 1)
 
@@ -61,3 +63,9 @@ def release(
             )
         )
     return ReleasedData.from_tables(tables)
+
+
+def with_thesis_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sweeps find the thesis' own ways, which are no tasks of the product."""
+    folder = Path(__file__).parent.parent / "benchmarks" / "thesis"
+    monkeypatch.setattr(tasks, "__path__", [*tasks.__path__, str(folder)])

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
-from tests.evaluate_log import part
+from tests.evaluate_log import part, with_thesis_tasks
 from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
 from tacit import terminal
@@ -233,12 +233,17 @@ def test_stopped_it_says_what_is_kept(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_noise_well_below_the_threshold_keeps_what_both_can_serve(tmp_path: Path) -> None:
+def test_noise_well_below_the_threshold_keeps_what_both_can_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_thesis_tasks(monkeypatch)
     log = write_popular_log(tmp_path / "log.parquet", 400)
     options = {"noise": 0.5, "threshold": 8, "queries_per_user": 70, "mode": "approximate"}
-    plan = SweepPlan((ORIGINAL, ReleaseSetting("click", options)), ("adhoc", "session-search"), folds=2)
+    plan = SweepPlan(
+        (ORIGINAL, ReleaseSetting("click", options)), ("thesis-adhoc", "thesis-session-search"), folds=2
+    )
     results = run_sweep(log, tmp_path / "report", plan)
-    for task in ("adhoc", "session-search"):
+    for task in ("thesis-adhoc", "thesis-session-search"):
         original, private = results.of(task, "random walk: nDCG@10").values()
         assert private.answered * private.units >= 8
         assert private.where_answered == pytest.approx(original.where_answered, abs=0.02), task

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from tests.evaluate_log import with_thesis_tasks
+
 from tacit.evaluate import task_class
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, SweepPlan, run_sweep
 from tacit.evaluate.sweep.sweeping import unjudged_tasks
@@ -12,15 +15,20 @@ from tacit.world.synth import SyntheticLog
 ITEMS = ("keywords", "queries", "clicks", "pairs")
 
 
-def test_a_smaller_k_gives_more_and_nothing_gives_more_than_the_whole_log(tmp_path: Path) -> None:
+def test_a_smaller_k_gives_more_and_nothing_gives_more_than_the_whole_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = unjudged_tasks()
+    with_thesis_tasks(monkeypatch)
     SyntheticLog(400, seed=1).write(tmp_path / "log.parquet")
     anonymous = [ReleaseSetting("k-query", {"k": k, "items": ITEMS}) for k in (2, 5, 20)]
-    plan = SweepPlan((ORIGINAL, *anonymous, NOTHING), folds=2)
+    ways = ("thesis-adhoc", "thesis-suggestion", "thesis-session-search")
+    plan = SweepPlan((ORIGINAL, *anonymous, NOTHING), (*plain, *ways), folds=2)
     results = run_sweep(tmp_path / "log.parquet", tmp_path / "sweep", plan)
     keys = [setting.key for setting in plan.settings]
     rows = [sum(results.rows[key].values()) for key in keys]
     assert rows == sorted(rows, reverse=True)
-    for task in map(task_class, unjudged_tasks()):
+    for task in map(task_class, plain):
         found = results.of(task.name, task.headline)
         over_all = [found[key].value for key in keys]
         assert over_all[0] == max(over_all) > over_all[-1], task.name
@@ -29,9 +37,9 @@ def test_a_smaller_k_gives_more_and_nothing_gives_more_than_the_whole_log(tmp_pa
     # By the ways of the thesis, one row in fifty serves what it can serve better than all of them do.
     assert rows[1] < rows[0] / 40
     for name, way in (
-        ("adhoc", "random walk: nDCG@10"),
-        ("suggestion", "query flow and clicks: R@5"),
-        ("session-search", "random walk: nDCG@10"),
+        ("thesis-adhoc", "random walk: nDCG@10"),
+        ("thesis-suggestion", "query flow and clicks: R@5"),
+        ("thesis-session-search", "random walk: nDCG@10"),
     ):
         found = results.of(name, way)
         assert found[keys[1]].where_answered > 1.05 * found[keys[0]].where_answered, name

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_adhoc import NEGLIGIBLE, STAY, rank_urls, transition_matrix, walk
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.evaluate_log import release
 
 from tacit.evaluate import ReleasedData
-from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STAY, rank_urls, transition_matrix, walk
 
 QUERIES = st.sampled_from(["a", "b", "c", "d", "e"])
 URLS = st.sampled_from(["U", "V", "W", "X"])

@@ -6,10 +6,10 @@ from math import log2
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_adhoc import ThesisAdhoc as Adhoc
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.adhoc import Adhoc
 
 NOBODY = part()
 FEEDBACK = "implicit feedback: nDCG@10"

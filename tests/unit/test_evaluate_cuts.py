@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import log2
 
 import pytest
+from benchmarks.thesis.thesis_adhoc import ThesisAdhoc as Adhoc
+from benchmarks.thesis.thesis_session_search import ThesisSessionSearch as SessionSearch
+from benchmarks.thesis.thesis_suggestion import ThesisSuggestion as Suggestion
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.adhoc import Adhoc
-from tacit.evaluate.tasks.session_search import SessionSearch
-from tacit.evaluate.tasks.suggestion import Suggestion
 
 NOBODY = part()
 PAGES = {("query", f"page-{place:02d}"): 40 - 2 * place for place in range(1, 13)}

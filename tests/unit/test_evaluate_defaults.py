@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from benchmarks.thesis import thesis_adhoc as walk
+from benchmarks.thesis import thesis_suggestion as suggestion
 
 from tacit.evaluate import data as from_log
-from tacit.evaluate.tasks import adhoc, index_caching, session_search, substitution, suggestion
-from tacit.evaluate.tasks import adhoc as walk
+from tacit.evaluate.tasks import index_caching, session_search, substitution
 from tacit.evaluate.tasks import substitution as phrases
 from tacit.evaluate.tasks.index_caching import WordnetFrequencies
 from tacit.text import words
@@ -18,7 +19,7 @@ from tacit.world import wordnet_corpus
 def test_the_thesiss_constants() -> None:
     assert walk.STAY == 0.1  # s of eq. 3.5
     assert walk.STEPS == 5
-    assert adhoc.FEEDBACK_WEIGHT == 0.6  # λ of eq. 3.8
+    assert walk.FEEDBACK_WEIGHT == 0.6  # λ of eq. 3.8
     assert suggestion.SIMILARITY_WEIGHT == 0.5  # λ of eq. 4.9, which the thesis leaves open
     assert session_search.DISCOUNT == 0.92  # γ of eq. 4.13
     assert from_log.WINDOW == 10
@@ -35,7 +36,7 @@ def test_the_defaults_are_what_the_tasks_use() -> None:
     assert inspect.signature(session_search.SessionSearch).parameters["discount"].default == 0.92
     assert inspect.signature(walk.transition_matrix).parameters["stay"].default == 0.1
     assert inspect.signature(walk.walk).parameters["steps"].default == 5
-    assert inspect.signature(suggestion.Suggestion).parameters["weight"].default == 0.5
+    assert inspect.signature(suggestion.ThesisSuggestion).parameters["weight"].default == 0.5
 
 
 def test_document_frequencies_are_shares_of_a_hundred_million_documents() -> None:

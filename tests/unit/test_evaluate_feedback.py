@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import log2
 
 import pytest
+from benchmarks.thesis.thesis_adhoc import ThesisAdhoc as Adhoc
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.adhoc import Adhoc
 
 NOBODY = part()
 JAVA = release(clicks={("java", "A"): 5, ("java", "C"): 3, ("java", "B"): 2})

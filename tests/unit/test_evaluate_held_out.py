@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.evaluate_log import part
+from tests.evaluate_log import part, with_thesis_tasks
 
 from tacit.evaluate import LogPart
 from tacit.evaluate.data import fold_of_records
@@ -24,26 +24,32 @@ def written(log: LogPart, path: Path) -> Path:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_what_only_the_tested_asked_is_in_no_release(tmp_path: Path, seed: int) -> None:
+def test_what_only_the_tested_asked_is_in_no_release(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_thesis_tasks(monkeypatch)
     names = [f"user-{number:02d}" for number in range(40)]
     fold = fold_of_records(pa.chunked_array([names]), 2, seed).tolist()
     assert 10 < sum(fold) < 30
     # Everybody of a fold asks and clicks the same, and nobody of the other fold does.
     asked = [("alpha", "A"), ("beta", "B")]
     rows = [(name, 0, asked[mine][0], 1, asked[mine][1]) for name, mine in zip(names, fold, strict=True)]
-    plan = SweepPlan((ORIGINAL, K_QUERY), ("adhoc", "statistics"), folds=2, seed=seed)
+    plan = SweepPlan((ORIGINAL, K_QUERY), ("thesis-adhoc", "statistics"), folds=2, seed=seed)
     found = run_sweep(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
     for setting in plan.settings:
-        walk = found.of("adhoc", "random walk: nDCG@10")[setting.key]
+        walk = found.of("thesis-adhoc", "random walk: nDCG@10")[setting.key]
         assert (walk.units, walk.answered) == (2, 0)
         # The engine showed the page first, and no release can tell more.
-        assert found.headline("adhoc")[setting.key].value == 1
+        assert found.headline("thesis-adhoc")[setting.key].value == 1
         # Of what the others asked, everything is there, and nothing else.
         assert found.of("statistics", "queries: kept")[setting.key].value == 1
         assert found.of("statistics", "queries: invented")[setting.key].value == 0
 
 
-def test_sessions_are_cut_as_in_the_release_on_both_sides(tmp_path: Path) -> None:
+def test_sessions_are_cut_as_in_the_release_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_thesis_tasks(monkeypatch)
     rows = [
         (f"user-{number:02d}", minute, query, None, None)
         for number in range(20)
@@ -53,9 +59,9 @@ def test_sessions_are_cut_as_in_the_release_on_both_sides(tmp_path: Path) -> Non
     units = {}
     for minutes in (30, 60):
         prepared = Preparation(sessions=SessionCut.of(minutes))
-        plan = SweepPlan((ORIGINAL,), ("suggestion",), folds=2, preparation=prepared)
+        plan = SweepPlan((ORIGINAL,), ("thesis-suggestion",), folds=2, preparation=prepared)
         found = run_sweep(log, tmp_path / str(minutes), plan)
-        recall = found.of("suggestion", "query flow and clicks: R@5")[ORIGINAL.key]
+        recall = found.of("thesis-suggestion", "query flow and clicks: R@5")[ORIGINAL.key]
         units[minutes] = recall.units, recall.value
     assert units[30][0] == 0  # an hour's pause ends a session
     assert units[60] == (20, 1)  # unless as much is allowed; the release has learnt the step too

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.thesis import thesis_adhoc as walking
+from benchmarks.thesis import thesis_suggestion as suggestion
+from benchmarks.thesis.thesis_adhoc import best_of
 from scipy import sparse
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.public import EngineLists
-from tacit.evaluate.task import best_of, ranked_by
-from tacit.evaluate.tasks import adhoc as walking
-from tacit.evaluate.tasks import suggestion
+from tacit.evaluate.task import ranked_by
 
 
 def test_ties_go_by_number_and_lists_end_where_they_should() -> None:

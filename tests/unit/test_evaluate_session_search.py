@@ -6,10 +6,10 @@ from math import log2
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_session_search import ThesisSessionSearch as SessionSearch
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.session_search import SessionSearch
 
 NOBODY = part()
 

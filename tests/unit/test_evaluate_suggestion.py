@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_suggestion import ThesisSuggestion as Suggestion
+from benchmarks.thesis.thesis_suggestion import suggest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import run_task
-from tacit.evaluate.tasks.suggestion import Suggestion, suggest
 
 NOBODY = part()
 PRECISION, RECALL = "query flow and clicks: P@5", "query flow and clicks: R@5"

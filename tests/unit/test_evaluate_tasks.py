@@ -6,15 +6,17 @@ from math import log, log2
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_adhoc import ThesisAdhoc as Adhoc
+from benchmarks.thesis.thesis_adhoc import rank_urls, transition_matrix, walk
+from benchmarks.thesis.thesis_session_search import ThesisSessionSearch as SessionSearch
+from benchmarks.thesis.thesis_suggestion import ThesisSuggestion as Suggestion
+from benchmarks.thesis.thesis_suggestion import suggest
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import LogPart, run_task, task_class
 from tacit.evaluate.sweep.sweeping import unjudged_tasks
 from tacit.evaluate.task import Measured
-from tacit.evaluate.tasks.adhoc import Adhoc, rank_urls, transition_matrix, walk
-from tacit.evaluate.tasks.session_search import SessionSearch
 from tacit.evaluate.tasks.statistics import Statistics
-from tacit.evaluate.tasks.suggestion import Suggestion, suggest
 
 NOBODY = part()
 RELEASE = release(

@@ -25,7 +25,6 @@ from typing import Any, ClassVar, Protocol
 import ir_measures
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, changes
 
@@ -116,16 +115,6 @@ class Ranked:
     item: Numbers
     place: Numbers
 
-    @classmethod
-    def joined(cls, parts: Sequence[tuple[int, Ranked]]) -> Ranked:
-        """One after another, the units of each numbered from the number beside it."""
-        empty = np.empty(0, np.int64)
-        return cls(
-            np.concatenate([empty, *(part.unit + begin for begin, part in parts)]),
-            np.concatenate([empty, *(part.item for _, part in parts)]),
-            np.concatenate([empty, *(part.place for _, part in parts)]),
-        )
-
 
 def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: int) -> Ranked:
     """The ``most`` items of each unit with the highest scores; ties by the item's number."""
@@ -135,15 +124,6 @@ def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: in
     place = np.arange(len(unit)) - np.repeat(begins, np.diff(np.append(begins, len(unit)))) + 1
     kept = place <= most
     return Ranked(unit[kept], item[kept], place[kept])
-
-
-def best_of(scores: sparse.csr_array, most: int) -> Ranked:
-    """The best columns of each row of a sparse matrix; what scores 0 is not listed."""
-    counts = np.diff(scores.indptr)
-    unit = np.repeat(np.arange(scores.shape[0], dtype=np.int64), counts)
-    item, score = scores.indices.astype(np.int64), scores.data
-    positive = score > 0
-    return ranked_by(unit[positive], item[positive], score[positive], most)
 
 
 def judge(

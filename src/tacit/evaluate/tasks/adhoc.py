@@ -1,63 +1,28 @@
-"""Ad-hoc search: rank urls for a query from the release alone (thesis 002, section 3.4).
+"""Ad-hoc search: rank urls for a query (thesis 002, section 3.4).
 
 Units are the distinct test queries with a click; relevant is what test users clicked for them. The headline
 is ``engine and clicks``: the engine's own list for the query, reranked by released clicks
-(:class:`~tacit.evaluate.public.EngineLists`). With nothing released that is the engine alone. Four ways of
-the thesis serve from the release alone:
-
-- ``random walk`` on the query-click graph with transitions between queries (eq. 3.5);
-- ``random walk with page impact`` (eq. 3.6 and 3.7);
-- ``implicit feedback``: the release's order by clicks, merged with the ranks at which **other** test users
-  clicked (eq. 3.8). One half of the test users gives the feedback, the other half the truth, so it has
-  fewer units;
-- ``implicit feedback, as printed``: eq. 3.8 with feedback from the very clicks that are its truth. It sees
-  the answers: shown for comparison with the thesis, not to be believed.
- The graph's vertices are the queries and then the urls of a release (eq. 3.5 to 3.7 and 4.12). From a query
-the walker stays with probability s, or goes to a url or to another query in proportion to the released
-counts. In chapter 3 a url keeps the walker (no outbound link of it is defined there); in chapter 4, for
-session search, it leads back to the queries it was clicked for. A query without links keeps the walker where
-it is, so its walk ranks nothing. The walk goes a fixed number of steps. On a large graph, probabilities below
-a limit are dropped after each step, which keeps its cost proportional to the number of walks; with the limit
-0 it is exact.
+(:class:`~tacit.evaluate.public.EngineLists`). With nothing released that is the engine alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 from ir_measures import AP, P, nDCG
 from numpy.typing import NDArray
-from scipy import sparse
 
-from tacit.evaluate.data import CountedLog, LoggedClicks, LogPart, Numbers, ReleasedData, Weighted
+from tacit.evaluate.data import CountedLog, LoggedClicks, LogPart, Numbers, ReleasedData
 from tacit.evaluate.public import EngineLists
-from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge, ranked_by
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge
 
-FEEDBACK_WEIGHT = 0.6
-"""λ of eq. 3.8."""
-_LISTED = 10
 _MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 10, "P@5": P @ 5, "P@10": P @ 10}
 """MAP over the first ten, as eq. 4.11 has it; ir-measures divides by all that is relevant."""
 
 
-STAY = 0.1
-"""s of eq. 3.5 and λ of eq. 4.12: the walker stays (section 3.4)."""
-STEPS = 5
-"""How far a walk goes; the thesis does not say. After five steps of s = 0.1 next to nothing has not moved."""
-NEGLIGIBLE = 1e-3
-"""Probabilities below this are dropped after each step."""
-_AT_ONCE = 4096
-
-
 class Adhoc(Task):
-    """Ad-hoc search.
-
-    Args:
-        steps: how far the walks go.
-        negligible: probabilities below which the walks stop.
-    """
+    """Ad-hoc search."""
 
     name = "adhoc"
     title = "ad-hoc search"
@@ -66,24 +31,19 @@ class Adhoc(Task):
     nothing = "the engine's own order"
     headline = "engine and clicks: nDCG@10"
 
-    def __init__(self, steps: int = STEPS, negligible: float = NEGLIGIBLE) -> None:
-        self._steps, self._negligible = steps, negligible
-
     def against(self, original: CountedLog, test: LogPart) -> AdhocTrial:
         """Only the test part matters: the original is what a release competes with, not what it knows."""
         del original
-        return AdhocTrial(test, self._steps, self._negligible)
+        return AdhocTrial(test)
 
 
 class AdhocTrial:
     """Test queries with what was clicked for them."""
 
-    def __init__(self, test: LogPart, steps: int, negligible: float) -> None:
-        self._test, self._steps, self._negligible = test, steps, negligible
+    def __init__(self, test: LogPart) -> None:
+        self._test = test
         clicks = test.clicks
-        self._all = _Judged(clicks, np.ones(len(clicks.user), np.bool_))
-        # Users are numbered in the order of their names, so odd and even ones are two halves like any other.
-        self._half = _Judged(clicks, clicks.user % 2 == 1)
+        self._all = JudgedClicks(clicks, np.ones(len(clicks.user), np.bool_))
         list_of = np.full(len(test.queries), -1, np.int64)
         list_of[self._all.queries] = np.arange(len(self._all.queries))
         self._lists = EngineLists(test, self._all.queries, (list_of[clicks.query], clicks.url, clicks.rank))
@@ -91,7 +51,7 @@ class AdhocTrial:
         ranked, urls = self._lists.ranked(nothing, every)
         self._engine = self._all.judge(ranked, urls)
 
-    def _reranked(self, released: ReleasedData) -> Mapping[str, Measured]:
+    def measure(self, released: ReleasedData) -> Measures:
         """The engine's lists reranked by released clicks."""
         lists = self._lists.touched(released)
         ranked, urls = self._lists.ranked(released, lists)
@@ -101,34 +61,10 @@ class AdhocTrial:
         for name, engine in self._engine.items():
             values[name] = engine.values.copy()
             values[name][lists] = found[name].values[lists]
-        return {name: Measured(value) for name, value in values.items()}
-
-    def measure(self, released: ReleasedData) -> Measures:
-        """The engine's lists reranked, and the four ways of the thesis."""
-        known = released.queries.find(self._test.queries.texts)
-        urls = released.urls.find_or_add(self._test.urls.texts)
-        found: dict[str, Measured] = _named("engine and clicks", self._reranked(released))
-        for way, impact in (("random walk", False), ("random walk with page impact", True)):
-            matrix = transition_matrix(released, impact=impact)
-            found |= _named(way, self._all.judge(self._walk(released, matrix, known), urls))
-        even = self._test.clicks.user % 2 == 0
-        for way, judged, which in (
-            ("implicit feedback", self._half, even),
-            ("implicit feedback, as printed", self._all, np.ones_like(even)),
-        ):
-            ranked = _feedback(released, judged, known, urls, self._test, which)
-            found |= _named(way, judged.judge(ranked, urls))
-        return found
-
-    def _walk(self, released: ReleasedData, matrix: sparse.csr_array, known: Numbers) -> Ranked:
-        starts = known[self._all.queries]
-        units = np.flatnonzero(starts >= 0)
-        steps, negligible = self._steps, self._negligible
-        listed = rank_urls(released, matrix, starts[units], _LISTED, steps=steps, negligible=negligible)
-        return Ranked(units[listed.unit], listed.item, listed.place)
+        return {f"engine and clicks: {name}": Measured(value) for name, value in values.items()}
 
 
-class _Judged:
+class JudgedClicks:
     """Distinct queries with a click among some of the clicks, and the urls clicked for each."""
 
     def __init__(self, clicks: LoggedClicks, which: NDArray[np.bool_]) -> None:
@@ -139,143 +75,3 @@ class _Judged:
     def judge(self, ranked: Ranked, urls: Numbers) -> Mapping[str, Measured]:
         found = judge(ranked, (self.unit, urls[self.url]), len(self.queries), tuple(_MEASURES.values()))
         return {name: found[measure] for name, measure in _MEASURES.items()}
-
-
-def _feedback(
-    released: ReleasedData,
-    judged: _Judged,
-    known: Numbers,
-    urls: Numbers,
-    test: LogPart,
-    which: NDArray[np.bool_],
-) -> Ranked:
-    """Eq. 3.8: S(d) = λ/(I_d + 1) + (1 - λ)/(O_d + 1) where there is feedback, else 1/(O_d + 1).
-
-    O_d is the place of d in the release's order by clicks for the query, I_d the best rank at which a user
-    clicked it. A url with feedback alone has O_d = ∞. A click whose rank nobody noted is no feedback.
-    Queries for which the release has no click are not answered.
-    """
-    counts, clicks = released.clicks, test.clicks
-    order = ranked_by(counts.row, counts.column, counts.weight, len(released.urls))
-    unit_of = np.full(len(released.queries) + 1, -1, np.int64)  # the last place takes what is unknown
-    unit_of[known[judged.queries]] = np.arange(len(judged.queries))
-    unit_of[-1] = -1
-    unit = unit_of[order.unit]
-    kept = unit >= 0
-    unit, item = unit[kept], order.item[kept]
-    own = 1 / (order.place[kept] + 1)
-    answered = np.zeros(len(judged.queries) + 1, np.bool_)  # the last place is nobody's
-    answered[unit] = True
-    # feedback on the same units
-    to_unit = np.full(len(test.queries), -1, np.int64)
-    to_unit[judged.queries] = np.arange(len(judged.queries))
-    heard = to_unit[clicks.query[which]]
-    useful = answered[heard] & (clicks.rank[which] > 0)
-    best = _best_ranks(heard[useful], urls[clicks.url[which][useful]], clicks.rank[which][useful])
-    score: dict[tuple[int, int], float] = dict(
-        zip(zip(unit.tolist(), item.tolist(), strict=True), own.tolist(), strict=True)
-    )
-    for key, rank in best.items():
-        score[key] = FEEDBACK_WEIGHT / (rank + 1) + (1 - FEEDBACK_WEIGHT) * score.get(key, 0.0)
-    if not score:
-        empty = np.empty(0, np.int64)
-        return Ranked(empty, empty, empty)
-    keys = np.array(list(score), np.int64)
-    return ranked_by(keys[:, 0], keys[:, 1], np.array(list(score.values())), _LISTED)
-
-
-def _best_ranks(unit: Numbers, item: Numbers, rank: Numbers) -> dict[tuple[int, int], int]:
-    order = np.lexsort((rank, item, unit))
-    found: dict[tuple[int, int], int] = {}
-    for u, i, r in zip(unit[order].tolist(), item[order].tolist(), rank[order].tolist(), strict=True):
-        found.setdefault((u, i), r)
-    return found
-
-
-def _named(way: str, measures: Mapping[str, Measured]) -> dict[str, Measured]:
-    return {f"{way}: {name}": measured for name, measured in measures.items()}
-
-
-def transition_matrix(
-    released: ReleasedData,
-    *,
-    stay: float = STAY,
-    queries: Literal["steps", "follows"] = "steps",
-    impact: bool = False,
-    back: bool = False,
-) -> sparse.csr_array:
-    """P(k | j) over queries, then urls.
-
-    Args:
-        released: whose counts.
-        stay: the probability of staying.
-        queries: which links among queries: right after each other, or anywhere later.
-        impact: let popular pages attract the walker (eq. 3.6 and 3.7).
-        back: let urls lead back to queries (chapter 4), rather than keep the walker.
-    """
-    known, pages = len(released.queries), len(released.urls)
-    size = known + pages
-    clicks, among = released.clicks, released.steps if queries == "steps" else released.follows
-    links = [(clicks.row, clicks.column + known, clicks.weight), (among.row, among.column, among.weight)]
-    if back:
-        links.append((clicks.column + known, clicks.row, clicks.weight))
-    row, column, weight = (np.concatenate(parts) for parts in zip(*links, strict=True))
-    weights = sparse.coo_array((weight, (row, column)), shape=(size, size)).tocsr()
-    out = weights.sum(axis=1)
-    leads = out > 0
-    scale = np.divide(1 - stay, out, out=np.zeros(size), where=leads)
-    moving = sparse.diags_array(scale) @ weights
-    staying = sparse.diags_array(np.where(leads, stay, 1.0))
-    matrix = (moving + staying).tocsr()
-    if impact:
-        factor = np.ones(size)
-        factor[known:] = impact_factors(clicks, pages)
-        matrix = matrix @ sparse.diags_array(factor)
-        matrix = (sparse.diags_array(1 / matrix.sum(axis=1)) @ matrix).tocsr()
-    return sparse.csr_array(matrix)
-
-
-def impact_factors(clicks: Weighted, pages: int) -> NDArray[np.float64]:
-    """F of eq. 3.6: one plus the logarithm of one plus a page's clicks."""
-    return 1 + np.log1p(np.bincount(clicks.column, clicks.weight, minlength=pages))
-
-
-def walk(
-    matrix: sparse.csr_array, starts: Numbers, steps: int = STEPS, negligible: float = NEGLIGIBLE
-) -> sparse.csr_array:
-    """Walk some steps from these vertices: a row of probabilities each."""
-    here = sparse.csr_array(
-        (np.ones(len(starts)), (np.arange(len(starts)), starts)), shape=(len(starts), matrix.shape[0])
-    )
-    for _ in range(steps):
-        here = sparse.csr_array(here @ matrix)
-        if negligible:
-            here.data[here.data < negligible] = 0
-            here.eliminate_zeros()
-    return here
-
-
-def rank_urls(
-    released: ReleasedData,
-    matrix: sparse.csr_array,
-    starts: Numbers,
-    most: int = 10,
-    *,
-    steps: int = STEPS,
-    negligible: float = NEGLIGIBLE,
-) -> Ranked:
-    """Urls by the probability that a walk from each query ends there; the unit is the place in ``starts``.
-
-    Args:
-        released: the release that the matrix is of.
-        matrix: from :func:`transition_matrix`.
-        starts: queries of the release.
-        most: how many to list.
-    """
-    known = len(released.queries)
-    parts = []
-    for begin in range(0, len(starts), _AT_ONCE):
-        ended = walk(matrix, starts[begin : begin + _AT_ONCE], steps, negligible)
-        found = best_of(sparse.csr_array(ended[:, known:]), most)
-        parts.append((begin, found))
-    return Ranked.joined(parts)

@@ -2,11 +2,9 @@
 
 For each query of a session urls are ranked, and a url scores one over its place. The session's score of a
 url is the sum over its queries, those closer to the end counting more by γ (eq. 4.13). A unit is a test
-session with a click, and its truth the urls clicked in it. Urls of a query are ranked in two ways:
-
-- ``engine and clicks``, the headline: the list that the engine showed, reranked by released clicks
-  (:class:`~tacit.evaluate.public.EngineLists`); with nothing released that is the engine alone;
-- ``random walk`` on the graph of clicks and later queries, from the release alone (eq. 4.12).
+session with a click, and its truth the urls clicked in it. The headline is ``engine and clicks``: the list
+that the engine showed for a query, reranked by released clicks (:class:`~tacit.evaluate.public.EngineLists`);
+with nothing released that is the engine alone.
 """
 
 from __future__ import annotations
@@ -17,12 +15,10 @@ from ir_measures import AP, nDCG
 from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, add_up, ranges
 from tacit.evaluate.public import SHOWN, EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, ranked_by
-from tacit.evaluate.tasks.adhoc import NEGLIGIBLE, STEPS, rank_urls, transition_matrix
 
 DISCOUNT = 0.92
 """γ of eq. 4.13, "close to 1"."""
 _LISTED = 10
-_A_QUERY = 20
 _MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 10}
 
 
@@ -31,8 +27,6 @@ class SessionSearch(Task):
 
     Args:
         discount: γ.
-        steps: how far the walks go.
-        negligible: probabilities below which the walks stop.
     """
 
     name = "session-search"
@@ -42,21 +36,19 @@ class SessionSearch(Task):
     nothing = "the engine's own order for each query"
     headline = "engine and clicks: nDCG@10"
 
-    def __init__(
-        self, discount: float = DISCOUNT, steps: int = STEPS, negligible: float = NEGLIGIBLE
-    ) -> None:
-        self._discount, self._steps, self._negligible = discount, steps, negligible
+    def __init__(self, discount: float = DISCOUNT) -> None:
+        self._discount = discount
 
     def against(self, original: CountedLog, test: LogPart) -> SessionSearchTrial:
         del original
-        return SessionSearchTrial(test, self._discount, self._steps, self._negligible)
+        return SessionSearchTrial(test, self._discount)
 
 
 class SessionSearchTrial:
     """Test sessions with their queries and clicked urls."""
 
-    def __init__(self, test: LogPart, discount: float, steps: int, negligible: float) -> None:
-        self._test, self._steps, self._negligible = test, steps, negligible
+    def __init__(self, test: LogPart, discount: float) -> None:
+        self._test = test
         clicks, searches = test.clicks, test.searches
         truth = np.unique(np.stack([clicks.session, clicks.url]), axis=1)
         self._sessions, unit = np.unique(truth[0], return_inverse=True)
@@ -116,17 +108,4 @@ class SessionSearchTrial:
             values = engine.values.copy()
             values[units] = again[name].values[units]
             found[f"engine and clicks: {name}"] = Measured(values)
-        matrix = transition_matrix(released, queries="follows", back=True)
-        numbers = released.queries.find(self._test.queries.texts)
-        asked = numbers[self._query]
-        distinct, which = np.unique(asked[asked >= 0], return_inverse=True)
-        listed = rank_urls(
-            released, matrix, distinct, _A_QUERY, steps=self._steps, negligible=self._negligible
-        )
-        begins = np.searchsorted(listed.unit, np.arange(len(distinct) + 1))
-        row, source = ranges(begins[which], np.diff(begins)[which])
-        score = self._weight[asked >= 0][row] / listed.place[source]
-        total = add_up(self._unit[asked >= 0][row], listed.item[source], score)
-        ranked = ranked_by(total.row, total.column, total.weight, _LISTED)
-        judged = self._judged(ranked, released.urls.find_or_add(self._test.urls.texts))
-        return found | {f"random walk: {name}": measured for name, measured in judged.items()}
+        return found

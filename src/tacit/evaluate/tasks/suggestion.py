@@ -2,18 +2,10 @@
 
 Every query of a test session but the last is a prefix's end, and the queries that came after it are the
 truth. A unit is a session of two different queries and more; its value is the mean over **all** its prefixes,
-0 for one that cannot be served. P@5 and R@5 (eq. 4.8) of two ways:
-
-``people and words``, the headline: a candidate scores as many people as asked it after the query, and the
-query's own words are behind that (the query with a word less, below one person), then what is popular. With
-nothing released it is the query with a word less. Counts of people are not scaled: a share of few people says
-little.
-
-``query flow and clicks``, from the release alone: a candidate q_j for q_i scores (eq. 4.9)
-
-    λ · cosine of their click vectors  +  (1 - λ) · e(q_i, q_j) / d(q_i)
-
-with e the released count of q_j coming later than q_i in a session, and d its sum over all q_j.
+0 for one that cannot be served. P@5 and R@5 (eq. 4.8) of ``people and words``, the headline: a candidate
+scores as many people as asked it after the query, and the query's own words are behind that (the query with a
+word less, below one person), then what is popular. With nothing released it is the query with a word less.
+Counts of people are not scaled: a share of few people says little.
 """
 
 from __future__ import annotations
@@ -21,55 +13,19 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 from ir_measures import P, R
-from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.evaluate import data as logs
 from tacit.evaluate.public import fewer_words, popular
-from tacit.evaluate.task import Measured, Measures, Ranked, Task, best_of, judge, ranked_by
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, ranked_by
 
-SIMILARITY_WEIGHT = 0.5
-"""λ of eq. 4.9; the thesis does not give it."""
 _LISTED = 5
 _WORDS = 0.9
 """What the query with a word less counts for, in people; the next such half of it, and so on."""
-_AT_ONCE = 1024
 _MEASURES = {"P@5": P @ 5, "R@5": R @ 5}
 
 
-def suggest(
-    released: logs.ReleasedData, queries: logs.Numbers, most: int = _LISTED, weight: float = SIMILARITY_WEIGHT
-) -> Ranked:
-    """The best candidates for each of these queries of the release."""
-    size = len(released.queries)
-    clicks, follows = released.clicks, released.follows
-    vectors = sparse.coo_array(
-        (clicks.weight, (clicks.row, clicks.column)), shape=(size, len(released.urls))
-    ).tocsr()
-    length = np.sqrt(vectors.multiply(vectors).sum(axis=1))
-    unit = sparse.diags_array(np.divide(1, length, out=np.zeros(size), where=length > 0)) @ vectors
-    others = sparse.csr_array(unit.T)
-    flow = sparse.coo_array((follows.weight, (follows.row, follows.column)), shape=(size, size)).tocsr()
-    out: NDArray[np.float64] = flow.sum(axis=1)
-    flow = sparse.csr_array(sparse.diags_array(np.divide(1, out, out=np.zeros(size), where=out > 0)) @ flow)
-    unit = sparse.csr_array(unit)
-    parts = []
-    for begin in range(0, len(queries), _AT_ONCE):
-        some = queries[begin : begin + _AT_ONCE]
-        scores = sparse.csr_array(weight * (unit[some] @ others) + (1 - weight) * flow[some])
-        row = np.repeat(np.arange(len(some)), np.diff(scores.indptr))
-        scores.data[scores.indices == some[row]] = 0  # a query does not suggest itself
-        found = best_of(scores, most)
-        parts.append((begin, found))
-    return Ranked.joined(parts)
-
-
 class Suggestion(Task):
-    """Query suggestion.
-
-    Args:
-        weight: λ of eq. 4.9.
-    """
+    """Query suggestion."""
 
     name = "suggestion"
     title = "query suggestion"
@@ -78,19 +34,16 @@ class Suggestion(Task):
     nothing = "the query with a word less"
     headline = "people and words: R@5"
 
-    def __init__(self, weight: float = SIMILARITY_WEIGHT) -> None:
-        self._weight = weight
-
     def against(self, original: logs.CountedLog, test: logs.LogPart) -> SuggestionTrial:
         del original
-        return SuggestionTrial(test, self._weight)
+        return SuggestionTrial(test)
 
 
 class SuggestionTrial:
     """Prefixes of test sessions, each with the different queries that came after it."""
 
-    def __init__(self, test: logs.LogPart, weight: float) -> None:
-        self._test, self._weight = test, weight
+    def __init__(self, test: logs.LogPart) -> None:
+        self._test = test
         searches = test.searches
         pairs = np.unique(np.stack(logs.later_queries(searches, logs.WINDOW)), axis=1)
         # a prefix is the place of its last query among the searches
@@ -117,15 +70,16 @@ class SuggestionTrial:
     def measure(self, released: logs.ReleasedData) -> Measures:
         found: dict[str, Measured] = {}
         numbers = released.queries.find_or_add(self._texts.texts)
-        for way, ranked in (
-            ("people and words", self._by_people(released, numbers)),
-            ("query flow and clicks", self._by_flow(released)),
-        ):
+        for way, ranked in self._ways(released, numbers).items():
             truth = self._truth[0], numbers[self._own][self._truth[1]]
             judged = judge(ranked, truth, len(self._prefixes), tuple(_MEASURES.values()))
             for name, measure in _MEASURES.items():
                 found[f"{way}: {name}"] = self._by_session(judged[measure])
         return found
+
+    def _ways(self, released: logs.ReleasedData, numbers: logs.Numbers) -> dict[str, Ranked]:
+        """Ranked candidates for each prefix, by the way in which they were found."""
+        return {"people and words": self._by_people(released, numbers)}
 
     def _by_people(self, released: logs.ReleasedData, numbers: logs.Numbers) -> Ranked:
         """By people who asked it later, the query's own words, and popularity."""
@@ -146,15 +100,7 @@ class SuggestionTrial:
         )
         other = total.column != own[total.row]
         listed = ranked_by(total.row[other], total.column[other], total.weight[other], _LISTED)
-        return _spread(listed, self._which)
-
-    def _by_flow(self, released: logs.ReleasedData) -> Ranked:
-        """By eq. 4.9."""
-        asked = released.queries.find(self._test.queries.texts)[self._asked]
-        known = np.flatnonzero(asked >= 0)
-        distinct, which = np.unique(asked[known], return_inverse=True)
-        ranked = _spread(suggest(released, distinct, weight=self._weight), which)
-        return Ranked(known[ranked.unit], ranked.item, ranked.place)
+        return spread(listed, self._which)
 
     def _by_session(self, prefixes: Measured) -> Measured:
         """The mean over all prefixes of a session; no value for a session of which none was served."""
@@ -165,7 +111,7 @@ class SuggestionTrial:
         return Measured(np.divide(sums, counts, out=np.full(self._sessions, np.nan), where=served))
 
 
-def _spread(listed: Ranked, which: logs.Numbers) -> Ranked:
+def spread(listed: Ranked, which: logs.Numbers) -> Ranked:
     """The list of a query for every prefix that ends with it."""
     size = int(which.max()) + 1 if len(which) else 0
     begins = np.searchsorted(listed.unit, np.arange(size + 1))
