@@ -58,21 +58,32 @@ def stderr() -> Console:
     return Console(file=sys.stderr, highlight=False)
 
 
-def emit(
-    result: Mapping[str, Any],
-    *shown: RenderableType,
-    as_json: bool,
-) -> None:
-    """Print ``result`` as JSON, or show it to a person; both must say the same.
+_speaks_json: ContextVar[bool] = ContextVar("speaks_json", default=False)
+speaks_json = _speaks_json.get
+"""Whether the command that runs was asked for ``--json``."""
+
+
+@contextmanager
+def speaking(json: bool) -> Iterator[None]:
+    """Print the results of the block as JSON, or for people."""
+    token = _speaks_json.set(json)
+    try:
+        yield
+    finally:
+        _speaks_json.reset(token)
+
+
+def emit(result: Mapping[str, Any], *shown: RenderableType, even_if_unasked: bool = False) -> None:
+    """Print ``result`` as JSON if that was asked for, else show it to a person; both must say the same.
 
     Args:
         result: the JSON document.
         shown: text, printed as it is (the terminal wraps it), and tables or trees.
-        as_json: print the document.
+        even_if_unasked: print the document in any case.
     """
     if (results := _gathered.get(None)) is not None:
         results.append(result)
-    if as_json:
+    if speaks_json() or even_if_unasked:
         sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         sys.stdout.flush()
         return

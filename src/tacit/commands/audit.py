@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.commands.options import ForceFlag, JsonFlag, LogFile, Seed, Threads, declared_command
+from tacit.commands.options import ForceFlag, LogFile, Seed, Threads, declared_command
 from tacit.commands.plan import planned
 from tacit.commands.release import stages
 from tacit.commands.verbs import Panel, verb, verb_group
@@ -40,10 +40,9 @@ def release(
     seconds: Seconds = None,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack a mechanism: exact checks, then lower bounds on ε from many runs."""
-    _audit_plan(planned(name, asked), runs, seconds, output, force, as_json)
+    _audit_plan(planned(name, asked), runs, seconds, output, force)
 
 
 def folder(
@@ -52,10 +51,9 @@ def folder(
     seconds: Seconds = None,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack the mechanism of a release that was made, or a series, with the parameters stated there."""
-    _audit_plan(_plan_in(release), runs, seconds, output, force, as_json)
+    _audit_plan(_plan_in(release), runs, seconds, output, force)
 
 
 def _plan_in(folder: Path) -> Any:
@@ -86,7 +84,6 @@ def log(
     threads: Threads = None,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Plant canaries beside a log, and release it once in memory with a mechanism."""
     from tacit.audit.canaries import audit_log
@@ -95,7 +92,7 @@ def log(
     words |= {"synthetic": synthetic, "seconds": seconds}
     with stages() as report:
         found = audit_log(log, planned(name, asked), **words, threads=threads, report=report)
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
 def people(
@@ -112,7 +109,6 @@ def people(
     threads: Threads = None,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack people of a log: would they be found, and can it be told what they searched for?
 
@@ -134,7 +130,7 @@ def people(
             threads=threads,
             report=report,
         )
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
 def groups(
@@ -149,7 +145,6 @@ def groups(
     synthetic: Synthetic = False,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack groups: what they show, the noise on it, and what people who come and go give away.
 
@@ -161,7 +156,7 @@ def groups(
     with stages() as report:
         plan = None if release is None else _plan_in(release)
         found = audit_groups(folder, steps=steps, draws=draws, release=plan, **options, report=report)
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
 def pool(
@@ -172,7 +167,6 @@ def pool(
     synthetic: Synthetic = False,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack a pool's log: does anybody who knows a record and a time find fewer than k people?
 
@@ -182,7 +176,7 @@ def pool(
 
     with stages() as report:
         found = audit_pool(log, k, window, seconds=seconds, synthetic=synthetic, report=report)
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
 def device(
@@ -193,7 +187,6 @@ def device(
     synthetic: Synthetic = False,
     output: Page = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Attack what a profile sends with many queries: does it tell what sensitive things somebody read?
 
@@ -204,10 +197,10 @@ def device(
     options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
     with stages() as report:
         found = audit_device(profile, people=number, **options, report=report)
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
-def gallery(seconds: Seconds = None, as_json: JsonFlag = False) -> None:
+def gallery(seconds: Seconds = None) -> None:
     """Break mechanisms on purpose, one way after the other, and see each caught by the check that is named.
 
     Noise halved or shared, bounds off by one, charges left out: each is made by weakening the real code while
@@ -223,26 +216,20 @@ def gallery(seconds: Seconds = None, as_json: JsonFlag = False) -> None:
     said = {True: "caught", False: "NOT CAUGHT", None: "no time"}
     rows = [(each["name"], each["check"], said[each["caught"]]) for each in found]
     tried = [each for each in found if each["caught"] is not None]
-    emit(
-        {"broken": tried, "missed": missed, "left_out": left_out},
-        table(("broken", "check", ""), rows),
-        as_json=as_json,
-    )
+    emit({"broken": tried, "missed": missed, "left_out": left_out}, table(("broken", "check", ""), rows))
     if missed:
         raise typer.Exit(1)
 
 
-def _audit_plan(
-    plan: Any, runs: int, seconds: float | None, output: Path | None, force: bool, as_json: bool
-) -> None:
+def _audit_plan(plan: Any, runs: int, seconds: float | None, output: Path | None, force: bool) -> None:
     from tacit.audit.release import audit_release
 
     with stages() as report:
         found = audit_release(plan, runs=runs, seconds=seconds, report=report)
-    _end(found, output, force, as_json)
+    _end(found, output, force)
 
 
-def _end(found: Any, output: Path | None, force: bool, as_json: bool) -> None:
+def _end(found: Any, output: Path | None, force: bool) -> None:
     """Print what was found, write the page, and exit with 1 where a leak exceeds a claim."""
     result = found.to_dict()
     if output is not None:
@@ -251,7 +238,7 @@ def _end(found: Any, output: Path | None, force: bool, as_json: bool) -> None:
         result["page"] = str(write_page(result, output, force=force))
     result.pop("page_parts", None)
 
-    emit(result, str(found), as_json=as_json)
+    emit(result, str(found))
     if result["verdict"] == "broken":
         raise typer.Exit(1)
 

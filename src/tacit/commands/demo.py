@@ -16,9 +16,8 @@ from rich.markup import escape
 from rich.rule import Rule
 from rich.text import Text
 
-from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel, verb
-from tacit.terminal import emit, gathered, stdout
+from tacit.terminal import emit, gathered, speaks_json, stdout
 
 PANEL = Panel.WORLD
 
@@ -31,7 +30,6 @@ def demo(
         Path, typer.Option("--output", "-o", help="The folder to make; an earlier demo's is replaced.")
     ] = Path("demo"),
     users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = _USERS,
-    as_json: JsonFlag = False,
 ) -> None:
     """Show the main job in under two minutes: a log is made, published, grouped, and a query guarded.
 
@@ -47,7 +45,7 @@ def demo(
     log, profile, released = output / "log.parquet", output / "me.profile", output / "released"
     # The demo's log is made anew each time: its ledger goes with its folder, and is not to be missed.
     os.environ["TACIT_STATE"] = str((output / "state").resolve())
-    act = _Stage(quiet=as_json)
+    act = _Stage(quiet=speaks_json())
     act.say("A log", "People with interests, some of them sensitive, search for three months.")
     act.run("synth", "--users", users, "--seed", 1, "-o", log, "--truth", output / "truth.parquet")
     person = Searcher.of(log, output / "truth.parquet")
@@ -109,7 +107,6 @@ def demo(
         f"Open the life of a query, made from what was just computed:\n  {page.as_uri()}",
         "Open a private search page with the profile that was just built:",
         f"  {shlex.join(['tacit', 'serve', '--profile', str(profile)])}",
-        as_json=as_json,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.commands.options import Host, JsonFlag, Port
+from tacit.commands.options import Host, Port
 from tacit.commands.servers import announcement, listen, run
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import progress
@@ -23,7 +23,6 @@ def serve(
         Path | None, typer.Option(help="Search these instead of WordNet: JSON lines with url, title, text.")
     ] = None,
     host: Host = "127.0.0.1",
-    as_json: JsonFlag = False,
 ) -> None:
     """Serve the embedded engine over HTTP until Ctrl-C. Nothing that is asked is kept or logged.
 
@@ -47,7 +46,7 @@ def serve(
         run(
             lambda: engine_application(service),
             server,
-            announcement(title, server, {"address": address}, [], as_json),
+            announcement(title, server, {"address": address}, []),
         )
 
 

@@ -52,7 +52,6 @@ def release(
     synthetic: Annotated[bool, typer.Option("--synthetic")] = False,
     workers: int | None = None,
     force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Measure what every way to release a log would cost in search quality, before anything is released.
 
@@ -73,7 +72,6 @@ def personalised(
     ambient: Path | None = None,
     seed: o.Seed = 5,
     force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Measure search with no profile, on the device, by a cohort, and with topics that are sent.
 
@@ -98,7 +96,6 @@ def series(
     new: int = 32,
     seed: o.Seed = 0,
     force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Measure what a series would publish of a log of the past, week by week, before one is opened.
 
@@ -129,9 +126,7 @@ register = verb_group(
 )
 
 
-def _measure(
-    evaluate: Callable[..., Results], doing: str, unit: str, *, as_json: bool, **options: Any
-) -> None:
+def _measure(evaluate: Callable[..., Results], doing: str, unit: str, **options: Any) -> None:
     """Call the library with the options that were given, show progress, and print what it found."""
     given = {name: value for name, value in options.items() if value is not None and value != []}
     with progress(doing, unit=unit) as shown:
@@ -145,7 +140,7 @@ def _measure(
     if found.page:
         where = {"report": found.page} if found.evaluation == "release" else {"output": found.page.parent}
     result = {name: str(path) for name, path in where.items()} | found.as_dict()
-    emit(result, *_shown(found), as_json=as_json)
+    emit(result, *_shown(found))
 
 
 def _shown(found: Results) -> Iterator[str | Table]:

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from tacit.commands.options import ForceFlag, JsonFlag, LogFile
+from tacit.commands.options import ForceFlag, LogFile
 from tacit.commands.verbs import Panel, verb
-from tacit.terminal import emit, progress, stderr
+from tacit.terminal import emit, progress, speaks_json, stderr
 
 PANEL = Panel.LOG
 
@@ -27,7 +27,6 @@ def export(
         typer.Option("--format", help="AOL's columns, tab-separated values or JSON Lines."),
     ] = "aol",
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Write a search log as text: in AOL's format, as TSV or as JSON Lines.
 
@@ -43,7 +42,7 @@ def export(
     to_stdout = output == Path("-")
     if not to_stdout:
         check_output(output, force=force, inputs=[log])
-    elif as_json:
+    elif speaks_json():
         raise ParameterError("--json and the log cannot both go to stdout.", "Name a file with -o.")
     total = pq.read_metadata(check_log(log)).num_rows
     try:
@@ -64,7 +63,7 @@ def export(
     if to_stdout:
         stderr().print(said, markup=False, soft_wrap=True)
         return
-    emit(result, said, as_json=as_json)
+    emit(result, said)
 
 
 register = verb(export, "log.parquet -o log.txt.gz --format aol")

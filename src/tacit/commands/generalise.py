@@ -9,7 +9,6 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress
 
@@ -24,7 +23,6 @@ def generalise(
     upstream: Annotated[
         str | None, typer.Option(help="Record the exposure in the profile as sent to this upstream.")
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Show which topics of your profile would go out with a query, and which stay hidden.
 
@@ -60,7 +58,7 @@ def generalise(
     figures = f"  risk {found.risk:.4f} of at most {delta:g}  utility {found.utility:+.3f}"
     alone = Text.assemble(("No profile is sent:", "bold"), f" {found.reason}.")
     said = Text.assemble(kept, figures) if found.sent else alone
-    emit(summary, *list(drawn.values())[:1], said, as_json=as_json)
+    emit(summary, *list(drawn.values())[:1], said)
 
 
 register = verb(generalise, '"java" --profile me.profile --delta 0.1 --json', by="tacit.device:Guard")

@@ -52,20 +52,19 @@ def bundle(
     until: o.Until = None,
     seed: o.Seed = 0,
     force: o.ForceFlag = False,
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Put people into groups, and write what each group may show.
 
     The folder holds representatives.jsonl, which names no user, and apart from it operator/ (readable by
     you alone), which says who is where and what was measured.
     """
-    options = {name: value for name, value in locals().items() if name not in ("plain", "as_json")}
+    options = {name: value for name, value in locals().items() if name != "plain"}
     from tacit.groups import Groups
 
     options["augment"] = None if plain else augment
     with Groups.bundle(**options, progress=progress) as groups:
         measured = groups.report
-    emit({"output": str(to), **measured}, *_shown(measured, str(to)), as_json=as_json)
+    emit({"output": str(to), **measured}, *_shown(measured, str(to)))
 
 
 def _shown(measured: dict[str, Any], place: str) -> list[str | Text | Table]:
@@ -142,7 +141,7 @@ def _of_words(measured: dict[str, Any], place: str) -> list[str]:
     ]
 
 
-def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
+def lookup(folder: Folder, user: User) -> None:
     """Say which group serves a user, or which cohorts the user is in."""
     from tacit.groups import Groups
 
@@ -162,7 +161,7 @@ def lookup(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
     found: dict[str, Any] = {"known": place is not None, "group": group, "member": member}
     if places:
         found |= {"places": list(places), "about": about}
-    emit(found, said, as_json=as_json)
+    emit(found, said)
 
 
 def assign(
@@ -170,7 +169,6 @@ def assign(
     profiles: Annotated[
         Path, typer.Argument(help='Newcomers as JSON lines: {"user": …, "terms": {term: weight}}.')
     ],
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Add newcomers: in cohorts at once; guests of the nearest group of words until a batch is drawn."""
     from tacit.groups import Groups
@@ -191,17 +189,17 @@ def assign(
         f"{result['assigned']:,} newcomers: {result['members']:,} in groups, {result['guests']:,} guests of "
         f"groups, {result['waiting']:,} without a similar group"
     )
-    emit(result, said, as_json=as_json)
+    emit(result, said)
 
 
-def remove(folder: Folder, user: User, as_json: o.JsonFlag = False) -> None:
+def remove(folder: Folder, user: User) -> None:
     """Erase a person: profile and membership, from every file of the folder."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:
         groups.remove(user)
         left = len(groups)
-    emit({"removed": 1, "users": left}, f"erased; {left:,} users are left", as_json=as_json)
+    emit({"removed": 1, "users": left}, f"erased; {left:,} users are left")
 
 
 def rerank(
@@ -212,7 +210,6 @@ def rerank(
         typer.Argument(help='A JSON list of {"url", "title", "snippet"}, best first; - reads it from stdin.'),
     ],
     query: Annotated[str, typer.Option(help="The query; its words do not count.")] = "",
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Show results in the order of the user's group; as they came for people without one."""
     from tacit.errors import InputError
@@ -228,10 +225,10 @@ def rerank(
     with Groups.open(folder) as groups:
         ranked = groups.rerank(user, given, query)
     names = [result.get("title") or result.get("url") or "" for result in ranked]
-    emit({"results": ranked}, *(f"{place:3}  {name}" for place, name in enumerate(names, 1)), as_json=as_json)
+    emit({"results": ranked}, *(f"{place:3}  {name}" for place, name in enumerate(names, 1)))
 
 
-def rebundle(folder: Folder, clicks: Path | None = None, as_json: o.JsonFlag = False) -> None:
+def rebundle(folder: Folder, clicks: Path | None = None) -> None:
     """Release another generation of cohorts' words, charged to the ledger; groups of words are stable."""
     from tacit.groups import Groups
 
@@ -239,7 +236,7 @@ def rebundle(folder: Folder, clicks: Path | None = None, as_json: o.JsonFlag = F
         groups.rebundle(clicks)
         shown = sum(len(each.terms) for each in groups.representatives())
         result = {"users": len(groups), "groups": groups.count_groups(), "words_shown": shown}
-    emit(result, f"a new generation: {shown:,} words are shown", as_json=as_json)
+    emit(result, f"a new generation: {shown:,} words are shown")
 
 
 _HEADINGS = {

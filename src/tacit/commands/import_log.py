@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
 
@@ -53,7 +53,6 @@ def import_(
     table_name: Annotated[str | None, typer.Option("--table")] = None,
     accept_unusual: Annotated[bool, typer.Option("--accept-unusual")] = False,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Bring a search log in: read files in a known format, check every line, write one Parquet file.
 
@@ -70,16 +69,12 @@ def import_(
     )
     if look:
         seen = [look_at(path, format_name, options, encoding) for path in files]
-        emit(
-            {"files": [asdict(file) | {"path": str(file.path)} for file in seen]},
-            *_looked(seen),
-            as_json=as_json,
-        )
+        emit({"files": [asdict(file) | {"path": str(file.path)} for file in seen]}, *_looked(seen))
         return
     if output is None:
         raise ParameterError("an import needs an output.", "Name the Parquet file to write with -o.")
     result = _result(_imported(files, output, options, force), options.normalise)
-    emit(result, *_shown(result), as_json=as_json)
+    emit(result, *_shown(result))
 
 
 register = verb(

@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, stdout, table
 
@@ -45,7 +44,6 @@ def init(
         Path | None, typer.Option(help="Bind the ledger to this log: no other is charged to it.")
     ] = None,
     instead_of_lost: Annotated[bool, typer.Option("--instead-of-lost")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Open the ledger of a data set. Its budget is fixed from then on.
 
@@ -65,14 +63,12 @@ def init(
         f"opened {path}{' for ' + label if label else ''}",
         f"budget: {budget}, {composition} composition",
         "Keep it with the data set, and keep copies: it is the memory of what was released.",
-        as_json=as_json,
     )
 
 
 def adopt(
     path: LedgerFile,
     log: Annotated[Path, typer.Option(help="The log of the ledger's data set.", show_default=False)],
-    as_json: JsonFlag = False,
 ) -> None:
     """Go on with this copy of a ledger, although a newer one was known and is lost.
 
@@ -88,10 +84,10 @@ def adopt(
     if lost:
         said = " that it had: what they charged was published all the same, and the totals here leave it out."
         shown.append(Text.assemble((f"{lost} entries are lost", "bold red"), said))
-    emit(result, *shown, as_json=as_json)
+    emit(result, *shown)
 
 
-def about(path: LedgerFile, as_json: JsonFlag = False) -> None:
+def about(path: LedgerFile) -> None:
     """Make the file in which the owner states what the page of every release says, and show what is missing.
 
     Data set, controller, contact, purpose, recipients and more, one line each. A file that is there stays.
@@ -104,10 +100,10 @@ def about(path: LedgerFile, as_json: JsonFlag = False) -> None:
 
     shown = [f"  {title}: {said or 'not stated'}" for title, said in stated.rows()]
     result = {"file": str(made), "about": stated.to_dict(), "missing": stated.missing}
-    emit(result, f"{made}: fill it in with any editor", *shown, as_json=as_json)
+    emit(result, f"{made}: fill it in with any editor", *shown)
 
 
-def known(as_json: JsonFlag = False) -> None:
+def known() -> None:
     """List the ledgers known on this machine, and whether each is still in its place."""
     from tacit.privacy.ledger import Register
 
@@ -126,10 +122,10 @@ def known(as_json: JsonFlag = False) -> None:
         (*list(row.values())[:-1], "yes" if row["in_place"] else Text("gone", "bold red")) for row in rows
     ]
     listed = table(("ledger", "label", "opened", "entries", "in its place"), cells)
-    emit({"ledgers": rows}, listed if rows else "no ledger is known here yet", as_json=as_json)
+    emit({"ledgers": rows}, listed if rows else "no ledger is known here yet")
 
 
-def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
+def show(path: LedgerFile) -> None:
     """Show budget, spendings and what is left."""
     from tacit.privacy.ledger import Ledger
     from tacit.privacy.ledger.register import older_than_known
@@ -163,7 +159,7 @@ def show(path: LedgerFile, as_json: JsonFlag = False) -> None:
                 "and less is left, than it says.",
             )
         )
-    emit(result, *shown, *_shown(path, state, left), as_json=as_json)
+    emit(result, *shown, *_shown(path, state, left))
 
 
 def verify(
@@ -175,7 +171,6 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Check every hash, the arithmetic and, where this machine knows it, that no entry is missing.
 
@@ -202,7 +197,6 @@ def verify(
         unseen if head is None else "The published hash is in the chain: nothing up to it was changed.",
         *_warnings(state),
         f"head: {state.head}",
-        as_json=as_json,
     )
 
 

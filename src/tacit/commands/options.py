@@ -21,7 +21,6 @@ WORK = "The work"
 RECORDS = "Records"
 """The heading of options that say which records of a log take part."""
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")]
 ForceFlag = Annotated[bool, typer.Option("--force", "-f", help="Replace the output if it exists.")]
 LogFile = Annotated[
     Path, typer.Argument(metavar="LOG", help="A search log, as `tacit import` writes it.", show_default=False)

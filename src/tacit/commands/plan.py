@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tacit.commands.options import JsonFlag, declared_command
+from tacit.commands.options import declared_command
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.release.parameters import refuse_noise_off
 from tacit.release.registry import MECHANISMS, SERIES, mechanism_class
@@ -30,7 +30,6 @@ def plan(
     asked: Mapping[str, Any],
     *,
     users: Annotated[int | None, typer.Option(min=1, help=_USERS)] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Say what parameters give the guarantee that is asked for, what they mean and cost."""
     from tacit.release.document.statement import state_plan
@@ -42,15 +41,15 @@ def plan(
     if users:
         expected = foresee(made, users, lambda stage: stderr().print(f"{stage} …", markup=False))
         document, more = {**document, **expected.to_dict()}, [in_words(expected)]
-    emit(document, *_shown(stated), *more, as_json=as_json)
+    emit(document, *_shown(stated), *more)
 
 
-def guarantee(name: str, asked: Mapping[str, Any], *, as_json: JsonFlag = False) -> None:
+def guarantee(name: str, asked: Mapping[str, Any]) -> None:
     """Say what given parameters provably guarantee."""
     from tacit.release.document.statement import state_guarantee
 
     stated = state_guarantee(planned(name, asked))
-    emit(stated.document, *_shown(stated), as_json=as_json)
+    emit(stated.document, *_shown(stated))
 
 
 def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from tacit.commands.options import ForceFlag, Host, JsonFlag, Port
+from tacit.commands.options import ForceFlag, Host, Port
 from tacit.commands.servers import announcement, listen, run
 from tacit.commands.verbs import Panel, verb, verb_group
-from tacit.terminal import emit, table
+from tacit.terminal import emit, speaks_json, table
 
 JoinPath = Annotated[
     Path, typer.Argument(metavar="JOIN", help="The join file of the pool.", show_default=False)
@@ -40,7 +40,6 @@ def create(
     issuer_identity: str | None = None,
     secret: Path | None = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Write the one file that everybody needs: addresses, identities, k, w and the tree, signed.
 
@@ -48,7 +47,7 @@ def create(
     gives. Each party should make its own identity (`tacit pool identity`) and send its public half; those not
     given are made here, for a pool on one machine.
     """
-    options = {name: value for name, value in locals().items() if name != "as_json"}
+    options = locals()
     from tacit.pool import create_pool
     from tacit.pool.protocol.population import read_population
 
@@ -62,10 +61,10 @@ def create(
     ]
     if issuer is None:
         says.append("no issuer: anybody can pose as any number of people")
-    emit(result, *says, as_json=as_json)
+    emit(result, *says)
 
 
-def merge(join: JoinPath, secret: Secret = Path("pool.secret"), as_json: JsonFlag = False) -> None:
+def merge(join: JoinPath, secret: Secret = Path("pool.secret")) -> None:
     """Merge leaves of the tree that fewer than 2 k people a day use, as `tacit pool serve` counted them.
 
     A leaf is what whoever sees leaves learns of a person. The join file is signed anew: give it to everybody,
@@ -78,7 +77,7 @@ def merge(join: JoinPath, secret: Secret = Path("pool.secret"), as_json: JsonFla
     made = merge_small_leaves(join, secret)
     result = _made(join, made) | {"leaves_before": before}
     said = f"{before:,} leaves before, {len(made.tree.leaves):,} now"
-    emit(result, f"{said}; each was used by at least {2 * made.rules.k} people a day", as_json=as_json)
+    emit(result, f"{said}; each was used by at least {2 * made.rules.k} people a day")
 
 
 def _made(path: Path, made: Any) -> dict[str, Any]:
@@ -93,22 +92,15 @@ def _made(path: Path, made: Any) -> dict[str, Any]:
 
 def identity(
     secret: Annotated[Path, typer.Argument(help="The file with the secret half; made if there is none.")],
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a party's identity, or show it: the public half goes into the join file."""
     from tacit.pool.channel.join import Identity
 
     public = Identity.kept(secret, make=True).public
-    emit({"identity": public}, public, as_json=as_json)
+    emit({"identity": public}, public)
 
 
-def relay(
-    join: JoinPath,
-    host: Host = "127.0.0.1",
-    port: Port = 8462,
-    workers: Workers = 1,
-    as_json: JsonFlag = False,
-) -> None:
+def relay(join: JoinPath, host: Host = "127.0.0.1", port: Port = 8462, workers: Workers = 1) -> None:
     """Relay between people and a pool that somebody else runs, until Ctrl-C. Nothing is logged.
 
     It sees addresses and nothing of the content, and gives everybody the same copy of the parties' keys. Any
@@ -126,7 +118,7 @@ def relay(
     ]
     with tempfile.TemporaryDirectory(prefix="tacit-relay-") as folder:
         where, said = (host, port, workers), {"pool": found.pool}
-        _run("Relay", lambda: relay_app(found, folder=Path(folder)), where, said, says, as_json)
+        _run("Relay", lambda: relay_app(found, folder=Path(folder)), where, said, says)
 
 
 def serve(
@@ -138,7 +130,6 @@ def serve(
         str | None, typer.Option(help="Share the pool among workers through this Redis: redis://HOST:PORT/0.")
     ] = None,
     workers: Workers = 1,
-    as_json: JsonFlag = False,
 ) -> None:
     """Serve a pool until Ctrl-C. It sees leaves and tokens, no address and no text; nothing is logged.
 
@@ -159,7 +150,7 @@ def serve(
         "fewer, none does",
         f"texts go on sealed to {pool.join.gateway}",
     ]
-    _run("Pool", pool.app, (host, port, workers), result, says, as_json)
+    _run("Pool", pool.app, (host, port, workers), result, says)
 
 
 def gateway(
@@ -169,7 +160,6 @@ def gateway(
     host: Host = "127.0.0.1",
     port: Port = 8464,
     workers: Workers = 1,
-    as_json: JsonFlag = False,
 ) -> None:
     """Open texts for the service behind it, until Ctrl-C. It sees text and region, no address and no token.
 
@@ -188,7 +178,7 @@ def gateway(
         state = shared if workers > 1 else GatewayState(window)
         where, said = (host, port, workers), {"engine": engine}
         make = lambda: Gateway(found, own, engine, state=state).app()  # noqa: E731
-        _run("Gateway", make, where, said, says, as_json, beside=[shared.hold])
+        _run("Gateway", make, where, said, says, beside=[shared.hold])
 
 
 def issuer(
@@ -204,7 +194,6 @@ def issuer(
     host: Host = "127.0.0.1",
     port: Port = 8466,
     workers: Workers = 1,
-    as_json: JsonFlag = False,
 ) -> None:
     """Give each account one token a period, so that nobody can pose as k people, until Ctrl-C.
 
@@ -217,12 +206,12 @@ def issuer(
     if new is not None:
         number = file.new_account(new)
         said = f"account in {new}, for its person only; {number:,} account{'' if number == 1 else 's'} in all"
-        emit({"account": str(new), "accounts": number}, said, as_json=as_json)
+        emit({"account": str(new), "accounts": number}, said)
         return
     made = Issuer(found, own, file, ahead=ahead * 86_400)
     says = [f"gives {file.accounts:,} accounts one token each for every {found.rules.period:g} s"]
     result = {"accounts": file.accounts, "period": found.rules.period, "keys_ahead": made.ahead}
-    _run("Issuer", made.app, (host, port, workers), result, says, as_json)
+    _run("Issuer", made.app, (host, port, workers), result, says)
 
 
 def join(
@@ -238,7 +227,6 @@ def join(
     memory: Path | None = None,
     show: Annotated[bool, typer.Option("--show", help="Show what joining means, and exit.")] = False,
     port: Port = 8470,
-    as_json: JsonFlag = False,
 ) -> None:
     """Show who can learn what in a pool, join it, and ask through it until Ctrl-C.
 
@@ -246,20 +234,20 @@ def join(
     it. Of your record only the number of a leaf of the public tree leaves this device. Refuses a pool whose k
     has fallen or whose w has grown.
     """
-    options = {name: value for name, value in locals().items() if name not in ("show", "port", "as_json")}
+    options = {name: value for name, value in locals().items() if name not in ("show", "port")}
     import asyncio
 
     from tacit.pool import Agent
 
     person = Agent(**options)
     result = asyncio.run(person.meaning())
-    if show or not as_json:
-        emit(result, *meaning_shown(result), as_json=as_json)
+    if show or not speaks_json():
+        emit(result, *meaning_shown(result))
     if show:
         return
     where = "from your own address" if otherwise == "direct" else "and never directly"
     says = [f"/search asks through the pool; what is not shared in {patience:g} s: {otherwise}, {where}"]
-    _run("Agent", person.app, ("127.0.0.1", port, 1), result, says, as_json)
+    _run("Agent", person.app, ("127.0.0.1", port, 1), result, says)
 
 
 def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
@@ -290,12 +278,11 @@ def _run(
     where: tuple[str, int, int],
     result: dict[str, Any],
     says: list[str],
-    as_json: bool,
     beside: Sequence[Callable[[], None]] = (),
 ) -> None:
     host, port, workers = where
     server = listen(host, port)
-    started = announcement(f"{name} at {server.address}", server, result, says, as_json)
+    started = announcement(f"{name} at {server.address}", server, result, says)
     run(make, server, started, workers, beside)
 
 
@@ -305,7 +292,6 @@ def verify(
     ],
     k: Annotated[int, typer.Option(min=1)] = 30,
     window: Annotated[float, typer.Option(min=0)] = 50.0,
-    as_json: JsonFlag = False,
 ) -> None:
     """Check Definitions 2 and 3 for every entry of a query log; exit with 1 if somebody is identified."""
     from tacit.pool import verify_log
@@ -317,7 +303,6 @@ def verify(
         f"{k}-identified), {verdict.unequal:,} fail Definition 3",
         f"{verdict.entries - verdict.guarded:,} entries with d*: {verdict.identified_general:,} fail "
         f"Definition 2, {verdict.unequal_general:,} fail Definition 3",
-        as_json=as_json,
     )
     if not verdict.holds:
         raise typer.Exit(1)

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from tacit.commands.options import ForceFlag, JsonFlag, moment_option
+from tacit.commands.options import ForceFlag, moment_option
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, progress
 
@@ -27,7 +27,6 @@ def build(
     user: str | None = None,
     history: Path | None = None,
     taxonomy: str | None = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Build a profile, or add to one: each document is filed under the topic it is about.
 
@@ -44,10 +43,10 @@ def build(
         f"{report.known:,} known already, {report.unplaced:,} about no topic; {report.topics:,} topics in "
         "all."
     )
-    emit({"profile": str(profile), **asdict(report)}, said, as_json=as_json)
+    emit({"profile": str(profile), **asdict(report)}, said)
 
 
-def sensitive(profile: ProfileFile, as_json: JsonFlag = False) -> None:
+def sensitive(profile: ProfileFile) -> None:
     """Look at what is sensitive for everybody, and remember that you did: before that, queries go alone.
 
     Pages about any of it have no influence on what leaves this machine. How many are recognised was measured
@@ -65,13 +64,12 @@ def sensitive(profile: ProfileFile, as_json: JsonFlag = False) -> None:
         shares = ", ".join(f"{share:.0%} of {kind}" for kind, share in concept.recognised.items())
         shown.append(Text.assemble((concept.name, "bold"), f"  recognised: {shares}"))
         shown.append(f"  {', '.join(concept.covers)}")
-    emit({"concepts": [asdict(concept) for concept in listed]}, *shown, as_json=as_json)
+    emit({"concepts": [asdict(concept) for concept in listed]}, *shown)
 
 
 def show(
     profile: ProfileFile,
     top: Annotated[int, typer.Option(help="Draw the topics with the most documents.", min=1)] = 25,
-    as_json: JsonFlag = False,
 ) -> None:
     """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger, ProfileStore
@@ -108,13 +106,12 @@ def show(
         for one in told
     ]
     root = drawn.get(0, Text("(empty)", style="dim"))
-    emit(loaded.as_data() | {"upstreams": told}, root, summary, *exposed, as_json=as_json)
+    emit(loaded.as_data() | {"upstreams": told}, root, summary, *exposed)
 
 
 def find(
     profile: ProfileFile,
     word: Annotated[str, typer.Argument(help="A noun, to list its meanings; or part of a name.")],
-    as_json: JsonFlag = False,
 ) -> None:
     """List the topics a word can mean, to name one to protect."""
     from tacit.device import ProfileStore
@@ -138,7 +135,7 @@ def find(
         for topic in topics
     ]
     shown = [f"{row['topic']:<28}{row['documents']:>6g}  {row['gloss']}" for row in rows]
-    emit({"topics": rows}, *(shown or ["No topic has that name."]), as_json=as_json)
+    emit({"topics": rows}, *(shown or ["No topic has that name."]))
 
 
 def protect(
@@ -148,7 +145,6 @@ def protect(
         float, typer.Option(min=1e-6, max=1e6, help="How severe its disclosure would be.")
     ] = 1.0,
     remove: Annotated[bool, typer.Option("--remove", help="Protect it no longer.")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a topic sensitive. Sensitive topics must not lie inside one another."""
     from tacit.device import ProfileStore
@@ -174,7 +170,7 @@ def protect(
     if not remove and not summary["in_profile"]:
         shown.append("It is not in the profile yet; it will count once it is.")
     shown.append(f"Least risk of sending any profile at all: {alone:.4f}.")
-    emit(summary, *shown, as_json=as_json)
+    emit(summary, *shown)
 
 
 def export(
@@ -183,20 +179,18 @@ def export(
         Path | None, typer.Option("--output", "-o", help="Write here (readable by you only), not to stdout.")
     ] = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Write everything the profile file holds as JSON: topics, sensitive topics, history and exposures."""
     from tacit.device import Guard, ProfileStore
     from tacit.files import atomic_file, check_output
 
-    del as_json  # an export is JSON either way
     if output is not None:
         check_output(output, force=force, inputs=[profile])
     ProfileStore.taxonomy_of(profile)  # a guard would make a new one
     with Guard(profile) as guard:
         data = guard.export()
     if output is None:
-        emit(data, as_json=True)
+        emit(data, even_if_unasked=True)
         return
     with atomic_file(output, mode=0o600) as temporary:
         temporary.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -211,7 +205,6 @@ def forget(
     exposure: int | None = None,
     upstream: str | None = None,
     everything: Annotated[bool, typer.Option("--everything")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Forget a document, a topic, a period, an exposure, all that one upstream was told, or everything.
 
@@ -232,7 +225,7 @@ def forget(
         )
     summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}
     kinds = f"{gone.clicks:,} documents, {gone.exposures:,} exposures and {gone.topics:,} sensitive topics"
-    emit(summary, f"Forgot {kinds}.", *gone.warnings, as_json=as_json)
+    emit(summary, f"Forgot {kinds}.", *gone.warnings)
 
 
 register = verb_group(

@@ -73,17 +73,12 @@ def _publish(
     memory: o.Memory = None,
     threads: o.Threads = None,
     engine: Annotated[str | None, typer.Option(rich_help_panel=o.WORK)] = None,
-    as_json: o.JsonFlag = False,
     users: Annotated[int | None, typer.Option(min=1)] = None,
     even_if_empty: Annotated[bool, typer.Option("--even-if-empty")] = False,
     a_person_may_be_shown: Annotated[bool, typer.Option("--a-person-may-be-shown")] = False,
     unsafe_exact_counts: Annotated[bool, typer.Option("--i-know-this-is-not-private")] = False,
 ) -> None:
-    options = {
-        name: value
-        for name, value in locals().items()
-        if name not in ("mechanism", "asked", "log", "as_json")
-    }
+    options = {name: value for name, value in locals().items() if name not in ("mechanism", "asked", "log")}
     from tacit.release.publication import publish
 
     existed = to.exists()
@@ -91,7 +86,7 @@ def _publish(
         with stages() as report:
             done = publish(log, mechanism(**asked), report=report, **options)
         result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
-        emit(result, *_shown(done), as_json=as_json)
+        emit(result, *_shown(done))
     except (KeyboardInterrupt, SystemExit, OSError, ValueError):
         # Whoever runs this by a schedule runs it again if it fails, and pays again for what is there already.
         if existed or not (to / "manifest.json").is_file():

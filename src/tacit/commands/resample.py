@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, table
 
@@ -21,7 +21,6 @@ def resample(
     days: Annotated[int, typer.Option(min=1)] = 90,
     seed: Annotated[int | None, typer.Option(min=0)] = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a synthetic search log that follows a release, for tools that read logs.
 
@@ -37,7 +36,7 @@ def resample(
         f"{made.path}: {made.records:,} records of {made.users:,} users, {made.searches:,} searches in "
         f"{made.sessions:,} sessions"
     )
-    emit(result, said, table(made._heading(), made._rows()), as_json=as_json)
+    emit(result, said, table(made._heading(), made._rows()))
 
 
 register = verb(

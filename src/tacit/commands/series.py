@@ -32,9 +32,8 @@ def _open(
     history: Path | None = None,
     purpose: str = "",
     scrub: o.ScrubFlag = True,
-    as_json: o.JsonFlag = False,
 ) -> None:
-    options = {name: value for name, value in locals().items() if name not in ("asked", "folder", "as_json")}
+    options = {name: value for name, value in locals().items() if name not in ("asked", "folder")}
     from tacit.release.series.folder import open_series
 
     made: Any = mechanism_class(SERIES)(**asked)
@@ -44,13 +43,7 @@ def _open(
     if history is not None:
         said += f"; {result['opening']:,} queries of the past are in {folder / 'opening'}"
     key_at = f"The state's key is {opened.about['key']}: back it up apart from the folder."
-    emit(
-        result,
-        f"{folder}: {opened.plan.guarantee}, all weeks together",
-        said,
-        key_at,
-        as_json=as_json,
-    )
+    emit(result, f"{folder}: {opened.plan.guarantee}, all weeks together", said, key_at)
 
 
 def publish_next(
@@ -59,7 +52,6 @@ def publish_next(
     since: o.Since = None,
     until: o.Until = None,
     restart: Annotated[bool, typer.Option("--restart")] = False,
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Publish the next week: what was found, every few weeks counts, and what is rising.
 
@@ -77,10 +69,10 @@ def publish_next(
     result = {**series.to_dict(), "week": number, "release": str(week.folder), "new": new}
     rows = ", ".join(f"{name} {table.num_rows:,}" for name, table in week.tables.items())
     said = f"{week.folder}: week {number} of {result['weeks']}, {new:,} new queries; rows: {rows}"
-    emit(result, said, "No further charge. Read series.html; check with `tacit verify`.", as_json=as_json)
+    emit(result, said, "No further charge. Read series.html; check with `tacit verify`.")
 
 
-def show(folder: _Folder, as_json: o.JsonFlag = False) -> None:
+def show(folder: _Folder) -> None:
     """Say what a series has published so far, and write its page anew."""
     from tacit.release.series.folder import find_series, write_page
 
@@ -89,13 +81,12 @@ def show(folder: _Folder, as_json: o.JsonFlag = False) -> None:
     closed = "; closed" if found["closed"] else ""
     said = f"{found['keys']:,} queries in {found['published']} of {found['weeks']} weeks{closed}"
     promise = f"{folder}: {series.plan.guarantee}, all weeks together"
-    emit(found, promise, said, f"{found['page']} shows them over time.", as_json=as_json)
+    emit(found, promise, said, f"{found['page']} shows them over time.")
 
 
 def erase(
     folder: _Folder,
     users: Annotated[Path, typer.Argument(metavar="USERS", help="A file of user ids, one a line.")],
-    as_json: o.JsonFlag = False,
 ) -> None:
     """Forget what some users hold, for all weeks to come. What was published stays.
 
@@ -109,15 +100,15 @@ def erase(
     except UnicodeDecodeError:
         raise InputError(f"{users} is no text in UTF-8.", "Write one user id a line.") from None
     result = {"folder": str(folder), "given": len(names), "erased": find_series(folder).erase(names)}
-    emit(result, f"{result['erased']} of {len(names)} users were known, and are erased.", as_json=as_json)
+    emit(result, f"{result['erased']} of {len(names)} users were known, and are erased.")
 
 
-def close(folder: _Folder, as_json: o.JsonFlag = False) -> None:
+def close(folder: _Folder) -> None:
     """End a series: its state and key are deleted. What was published stays, and so does the charge."""
     from tacit.release.series.folder import find_series
 
     find_series(folder).close()
-    emit(find_series(folder).to_dict(), f"{folder} is closed; state and key are deleted", as_json=as_json)
+    emit(find_series(folder).to_dict(), f"{folder} is closed; state and key are deleted")
 
 
 def register(app: typer.Typer) -> None:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.commands.options import JsonFlag, Port
+from tacit.commands.options import Port
 from tacit.commands.servers import listen
 from tacit.commands.verbs import Panel, verb
-from tacit.terminal import emit, stderr
+from tacit.terminal import emit, speaks_json, stderr
 
 PANEL = Panel.DEVICE
 
@@ -45,7 +45,6 @@ def serve(
         typer.Option(help="Suggest queries of this release too, a folder of `tacit release`. Repeatable."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser window.")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Serve a private search page on 127.0.0.1 until Ctrl-C, and print the address that opens it.
 
@@ -62,7 +61,7 @@ def serve(
     given = [parse_engine(text) for text in engine or ()]
     beside: Any = nullcontext()
     if pool is not None:
-        member = _member(pool, record, account, proxy, as_json)
+        member = _member(pool, record, account, proxy)
         listening = listen("127.0.0.1", 0)
         beside = served_beside(member.app(), listening.socket)
         about = {"kind": "pool", "address": listening.address, "name": f"pool of {member.join.rules.k}"}
@@ -79,7 +78,7 @@ def serve(
         said = f"Tacit is ready. Open this address in your browser:\n  {address}\n"
 
         def started() -> None:
-            emit(result, f"{said}Your profile: {path} (stop with Ctrl-C)", as_json=as_json)
+            emit(result, f"{said}Your profile: {path} (stop with Ctrl-C)")
             if not no_browser:
                 open_browser(address)
 
@@ -89,7 +88,7 @@ def serve(
 register = verb(serve, "--engine searxng=http://127.0.0.1:8888")
 
 
-def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | None, as_json: bool) -> Any:
+def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | None) -> Any:
     """The person's agent in a pool; who can learn what is said first."""
     import asyncio
 
@@ -100,7 +99,7 @@ def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | 
     if record is None:
         raise ParameterError("`pool` needs your own values.", "Name their file with `record`.")
     member = Agent(pool, record, account=account, patience=25.0, proxy=proxy)
-    if not as_json:
+    if not speaks_json():
         for said in meaning_shown(asyncio.run(member.meaning())):
             stderr().print(said, markup=False)
     return member

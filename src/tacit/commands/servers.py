@@ -34,11 +34,11 @@ def listen(host: str, port: int) -> Listening:
 
 
 def announcement(
-    title: str, server: Listening, result: Mapping[str, Any], says: Sequence[str], as_json: bool
+    title: str, server: Listening, result: Mapping[str, Any], says: Sequence[str]
 ) -> Callable[[], None]:
     """Return what says, when the server answers, its address and what it does, a line each."""
     said = {"address": server.address, **result}
-    return lambda: emit(said, f"{title} (stop with Ctrl-C)", *says, as_json=as_json)
+    return lambda: emit(said, f"{title} (stop with Ctrl-C)", *says)
 
 
 def run(

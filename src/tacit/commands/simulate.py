@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tacit.commands.options import ForceFlag, JsonFlag
+from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
 
@@ -36,19 +36,18 @@ def simulate(
     verify: Annotated[bool, typer.Option("--verify")] = False,
     log: Path | None = None,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Simulate people who ask through a pool, under regions that at least k of them match.
 
     The machine is the one that `tacit pool serve` runs; only time and people are made up. Choose k and the
     window by it: at least k people must ask within the window for any query to go out.
     """
-    options = {name: value for name, value in locals().items() if name != "as_json"}
+    options = locals()
     from tacit.pool import simulate_pool
 
     with progress("Simulating", total=windows * seeds, unit="windows") as shown:
         result = simulate_pool(**options, advance=shown.advance).as_dict()
-    emit(result, table(("", ""), _figures(result), right=True), *_sentences(result), as_json=as_json)
+    emit(result, table(("", ""), _figures(result), right=True), *_sentences(result))
 
 
 register = verb(simulate, "--k 30 --window 120 --people 1000 --every 600", by="tacit.pool:simulate_pool")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from tacit.commands.options import ForceFlag, Host, JsonFlag, OutputFolder, Port
+from tacit.commands.options import ForceFlag, Host, OutputFolder, Port
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, stderr
 
@@ -32,7 +32,6 @@ def make(
     ] = None,
     address: Annotated[str, typer.Option(help="Where the site will be found, for its feed.")] = "",
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a static site of verified releases: catalogue, explorer, budget, how to check it, a feed.
 
@@ -59,7 +58,6 @@ def make(
         *(Text(f"missing: {lack}", "bold red") for lack in made.missing),
         f"{said}; spent so far: {made.spent}",
         f"Open {(made.folder / 'index.html').resolve()}",
-        as_json=as_json,
     )
 
 
@@ -79,7 +77,6 @@ def serve(
     revoke: Annotated[str, typer.Option(help="End the sessions of this account ('*': all), and stop.")] = "",
     host: Host = "127.0.0.1",
     port: Port = 8431,
-    as_json: JsonFlag = False,
 ) -> None:
     """Serve a site to members of groups, read-only, until Ctrl-C; each request is logged on stderr."""
     from tacit.commands.servers import Listening, announcement, listen, run
@@ -91,7 +88,7 @@ def serve(
         if not place.is_file():
             raise InputError(f"there is no file of sessions {place}.", "Name it with `sessions`.")
         ended = serving.Sessions(place).revoke(revoke)
-        emit({"revoked": ended}, f"sessions ended: {ended}", as_json=as_json)
+        emit({"revoked": ended}, f"sessions ended: {ended}")
         return
     if bool(oidc) == bool(unix) or bool(oidc) != bool(client and address):
         raise ParameterError("`oidc` with `client` and `address`, or `unix`: one of the two is needed.")
@@ -102,7 +99,7 @@ def serve(
     made = serving.site_application(server)
     at = Listening(serving.unix_socket(unix), f"unix:{unix}") if unix else listen(host, port)
     says = [f"{site} for {address or 'a proxy'}, listening on {at.address}"]
-    run(lambda: made, at, announcement("site", at, {"site": str(site)}, says, as_json))
+    run(lambda: made, at, announcement("site", at, {"site": str(site)}, says))
 
 
 def approve(
@@ -117,7 +114,6 @@ def approve(
     check: Annotated[
         Path | None, typer.Option(help="Check that the owner of this public key has signed the releases.")
     ] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Sign the digest of a release's manifest (Ed25519), or check such a signature.
 
@@ -158,7 +154,7 @@ def approve(
         result = {"approvals": [asdict(each) for each in found]}
         said = [f"{each.manifest[:16]}…: signed by {each.approver}, {each.time}" for each in found]
 
-    emit(result, *said, as_json=as_json)
+    emit(result, *said)
 
 
 def desk(
@@ -167,7 +163,6 @@ def desk(
     ] = Path(),
     port: Port = 8430,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser window.")] = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Serve the owner's desk on 127.0.0.1 until Ctrl-C, and print the address that opens it.
 
@@ -185,7 +180,7 @@ def desk(
 
         def started() -> None:
             about = f"It stands on {made.home} (stop with Ctrl-C; jobs go on)"
-            emit({"address": address, "folder": str(made.home)}, said, about, as_json=as_json)
+            emit({"address": address, "folder": str(made.home)}, said, about)
             if not no_browser:
                 open_browser(address)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tacit.commands.options import JsonFlag, LogFile, Memory, SessionGap, Since, Until
+from tacit.commands.options import LogFile, Memory, SessionGap, Since, Until
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
 
@@ -27,7 +27,6 @@ def stats(
     since: Since = None,
     until: Until = None,
     memory: Memory = _MEMORY,
-    as_json: JsonFlag = False,
 ) -> None:
     """Count users, queries, clicks and sessions, and say how heavy the log's tails are.
 
@@ -57,7 +56,7 @@ def stats(
         few = f"\nno query was issued by at least {min_users:,} users"
         shown.append(f"\nqueries issued by at least {min_users:,} users:" if rows else few)
         shown += [table(("query", "users", "searches"), rows)] if rows else []
-    emit(result, *shown, as_json=as_json)
+    emit(result, *shown)
 
 
 register = verb(stats, "log.parquet --frequent-queries 20 --min-users 100")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tacit.commands.options import ForceFlag, JsonFlag, OutputFile, Threads
+from tacit.commands.options import ForceFlag, OutputFile, Threads
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
 
@@ -29,7 +29,6 @@ def synth(
     threads: Threads = None,
     report: Annotated[bool, typer.Option("--report", help="Compare the log with AOL's shape.")] = False,
     force: ForceFlag = False,
-    as_json: JsonFlag = False,
 ) -> None:
     """Make a realistic search log over the embedded world, in the shape of AOL's.
 
@@ -74,7 +73,7 @@ def synth(
             for name, aim in wanted.items()
         ]
         shown.append(table(("measure", "target", "got", "difference"), rows, right=True))
-    emit(result, *shown, as_json=as_json)
+    emit(result, *shown)
 
 
 register = verb(synth, "--users 2000 --seed 1 -o log.parquet --report", by="tacit.world.synth:SyntheticLog")

@@ -13,13 +13,15 @@ import shutil
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tacit.errors import ParameterError, TacitError
+from tacit.terminal import speaking
 
 
 class Panel(StrEnum):
@@ -234,9 +236,27 @@ def verb(
 
     def register(app: typer.Typer) -> None:
         group = "" if app.info.name == "tacit" else f"{app.info.name} "
-        app.command(name, epilog=f"Example: tacit {group}{name} {example}".rstrip())(run)
+        app.command(name, epilog=f"Example: tacit {group}{name} {example}".rstrip())(_with_json(run))
 
     return register
+
+
+def _with_json(run: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--json``, which :func:`tacit.terminal.emit` goes by."""
+
+    @wraps(run)
+    def command(*, as_json: bool, **words: Any) -> None:
+        with speaking(json=as_json):
+            run(**words)
+
+    said = typer.Option("--json", help="Print the result as one JSON document on stdout.")
+    flag = inspect.Parameter(
+        "as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, said]
+    )
+    taken = [*inspect.signature(run, eval_str=True).parameters.values(), flag]
+    command.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in taken}
+    return command
 
 
 def verb_group(

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tacit.commands.options import JsonFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.errors import IntegrityError
 from tacit.terminal import emit
@@ -19,7 +18,6 @@ PANEL = Panel.RELEASE
 def verify(
     folder: Annotated[Path, typer.Argument(help="The folder of a release.")],
     ledger: Annotated[Path | None, typer.Option(help="Check the charge in this ledger too.")] = None,
-    as_json: JsonFlag = False,
 ) -> None:
     """Check a release: its statement follows from its parameters and fits its tables; it was charged.
 
@@ -53,7 +51,7 @@ def verify(
         shown.append(
             Text("Consistency only: whether this is the release that was charged shows with --ledger.", "dim")
         )
-    emit(result, *shown, as_json=as_json)
+    emit(result, *shown)
     if not holds:
         failed = sum(not check.holds for check in checks)
         raise IntegrityError(
