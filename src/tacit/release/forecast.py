@@ -326,10 +326,10 @@ def in_words(expected: Foreseen) -> str:
     world = _SERIES_WORLD if expected.by_week else WORLDS[-1]
     if expected.users > REACH * world:
         lines.append(f"This is rough: it is judged by a log of {world:,} users.")
-    if expected.needed is not None and sum(expected.rows.values()) < FEWEST_ROWS:
+    if sum(expected.rows.values()) < FEWEST_ROWS:
         lines.append(
             "So few users are better served by `tacit plan topics`, whose rows are always there, or by "
-            "keywords (`--item keywords`), which more people have in common than whole queries."
+            "keywords (`adaptive --item keywords`), which more people have in common than whole queries."
         )
     return " ".join(lines)
 
