@@ -226,6 +226,22 @@ def test_the_filter_s_conversion_is_the_one_proven() -> None:
     assert found.epsilon(found.limit) == pytest.approx(4.0)
 
 
+def test_the_delta_of_events_wholeis_not_below_the_sum() -> None:
+    parts = (RareDisclosure(0.1), RareDisclosure(0.2), GaussianRounds(0.5, 1e-3, 1.0))
+    whole = Composed(parts).guarantee
+    assert Fraction(whole.delta) >= sum(Fraction(part.guarantee.delta) for part in parts)
+    assert whole.delta == pytest.approx(0.301, abs=1e-2)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 97), Fraction(1, 3), Fraction(7, 5)])
+def test_no_mass_of_one_count_is_below_the_true_one(rate: Fraction) -> None:
+    step, a = 40, mpmath.exp(-mpmath.mpf(rate.numerator) / rate.denominator)
+    true = [a**j * (1 if j in (0, step) else 1 - a) / (1 + a) for j in range(step + 1)]
+    found = laplace_loss(rate, step, 1).masses.tolist()[::-1]
+    assert all(mpmath.mpf(mass) >= due for mass, due in zip(found, true, strict=True))
+    assert found == pytest.approx([float(due) for due in true], rel=1e-15)
+
+
 def test_the_filter_refuses_disclosures_beyond_half_of_delta() -> None:
     account = Account(BUDGET, CompositionRule.RENYI).charge(RareDisclosure(4e-7))
     with pytest.raises(BudgetError, match="privacy filter"):
