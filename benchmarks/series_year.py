@@ -5,6 +5,7 @@ disclosures add up to the same, and most of what one release at the end finds, w
 
     python benchmarks/series_year.py                        # the table of docs/guarantees/series.md
     python benchmarks/series_year.py --quick                # 20,000 users, 13 weeks, ε = 4
+    python benchmarks/series_year.py --history              # opened on a log of the past, and not
     python benchmarks/series_year.py --time 5000000         # a week of so many records against `adaptive`
 
 Logs are of `tacit synth`, with 30 new keys from the middle on that 0.25 to 2% of active users ask in a week.
@@ -19,12 +20,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.execution import select
 from tacit.release.mechanisms.series_planner import plan_series
-from tacit.release.series.trial import at_end, carry_out, read_stream, weekly
+from tacit.release.series.trial import at_end, carry_out, holdings, read_stream, weekly
 
 CASES = ((20_000, 13, 31), (60_000, 13, 32), (20_000, 52, 33))
 DELTA = 1e-6
@@ -65,6 +69,28 @@ def table(cases: list[tuple[int, int, int]], epsilons: list[float], folder: Path
     return kept
 
 
+def opened_on_past(epsilons: list[float], folder: Path) -> bool:
+    """A series of 13 weeks, with a tenth of the budget for the 13 weeks before, and without."""
+    from tacit.world.synth import SyntheticLog
+
+    path = folder / "both.parquet"
+    SyntheticLog(20_000, seed=34, weeks=26).write(path)
+    stream, kept = read_stream(path, 26), True
+    past, later = holdings(stream, 0, 13), replace(stream, weeks=stream.weeks[13:])
+    for epsilon in epsilons:
+        plan = plan_series(epsilon, DELTA, 13, 20, with_history=True)
+        assert plan.history is not None
+        known = select(plan.history, past, OperatingSystemRandomness()).items.tolist()
+        opened, plain = carry_out(later, plan, known), carry_out(later, plan_series(epsilon, DELTA, 13, 20))
+        print(
+            f"ε = {epsilon:g}: opened on the past {len(known):,} at once, {opened.by_week[-1]:,} at the end; "
+            f"without {plain.by_week[0]:,} in the first week, {plain.by_week[-1]:,} at the end",
+            flush=True,
+        )
+        kept &= len(known) > plain.by_week[0]
+    return kept
+
+
 def timed(records: int, folder: Path) -> bool:
     """A week of so many records by a series, against an adaptive release of the same week."""
     import resource
@@ -80,6 +106,7 @@ def timed(records: int, folder: Path) -> bool:
     def adaptive() -> object:
         return tacit.read_log(path).release(tacit.Adaptive(epsilon=4), to=folder / "one", **made)
 
+    os.environ["TACIT_STATE"] = str(folder / "one-state")
     one = _took(adaptive)
     # where nobody knows that the week was released already
     os.environ["TACIT_STATE"] = str(folder / "others")
@@ -112,12 +139,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--epsilon", type=float, action="append")
+    parser.add_argument("--history", action="store_true")
     parser.add_argument("--time", type=int, metavar="RECORDS")
     options = parser.parse_args()
     epsilons = options.epsilon or ([4.0] if options.quick else [1.0, 2.0, 4.0])
     with tempfile.TemporaryDirectory() as folder:
         if options.time:
             kept = timed(options.time, Path(folder))
+        elif options.history:
+            kept = opened_on_past(epsilons, Path(folder))
         else:
             kept = table(list(CASES)[: 1 if options.quick else 3], epsilons, Path(folder))
     if not kept:

@@ -88,6 +88,13 @@ def test_weeks_are_releases_that_cite_one_charge(opened: OpenSeries, weeks: list
         assert path.stat().st_mode & 0o077 == 0
 
 
+def test_weeks_are_in_the_order_of_their_numbers(opened: OpenSeries) -> None:
+    for number in (100, 9, 10, 99):
+        (opened.folder / f"week-{number:02d}").mkdir()
+        (opened.folder / f"week-{number:02d}" / "manifest.json").touch()
+    assert [path.name for path in opened.weeks] == ["week-09", "week-10", "week-99", "week-100"]
+
+
 def test_the_same_log_again_draws_nothing(opened: OpenSeries, weeks: list[Path]) -> None:
     first = opened.next(weeks[0])
     step = opened.entry.step

@@ -98,7 +98,8 @@ class OpenSeries(Displayed):
     @property
     def weeks(self) -> list[Path]:
         """The folders of the weeks published so far."""
-        return sorted(path for path in self.folder.glob("week-*") if (path / MANIFEST).is_file())
+        there = (path for path in self.folder.glob("week-*") if (path / MANIFEST).is_file())
+        return sorted(there, key=lambda path: int(path.name.removeprefix("week-")))
 
     @property
     def newest(self) -> Path | None:

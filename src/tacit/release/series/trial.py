@@ -6,7 +6,7 @@ For owners before they decide, and for plans on synthetic logs: nothing is charg
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,11 @@ class AskedByWeek:
 
 
 def read_stream(
-    log: str | Path, weeks: int, *, hours: float = 168, risers: int = 0, seed: int = 0, scrub: bool = True
+    log: str | Path, weeks: int, *, hours: float = 168, risers: int = 0, seed: int = 0
 ) -> AskedByWeek:
     """A log cut into weeks of so many hours from its first record on, with some new queries put in."""
     with open_engine(memory=memory_for(Path(log))) as engine:
-        records = Preparation(scrub=scrub).apply(engine.log(Path(log)))
+        records = Preparation().apply(engine.log(Path(log)))
         asked = engine.table(records.select("user", "query", "time")).combine_chunks()
     if not asked.num_rows:
         raise InfeasibleError("the log has no record to cut into weeks.", "Give another log.")
@@ -110,11 +110,11 @@ class Outcome:
         return middle
 
 
-def carry_out(
-    stream: AskedByWeek, rounds: SeriesRounds, report: Callable[[int], object] = lambda _: None
-) -> Outcome:
-    """Carry a whole series out; ``report`` is told each week that is over."""
+def carry_out(stream: AskedByWeek, rounds: SeriesRounds, known: Sequence[int] = ()) -> Outcome:
+    """Carry a whole series out, of which these items are known from the start."""
     course, by_week, since = Course(rounds), list[int](), 0
+    course.make_room(0, stream.words)
+    course.found[list(known)], course.held[list(known)] = 0, True
     measured, off = list[list[float]](), list[float]()
     before: tuple[Any, Any] | None = None
     for week, pairs in enumerate(stream.weeks, start=1):
@@ -137,11 +137,10 @@ def carry_out(
             before = counts, truth
             if week > rounds.weeks / 4:
                 measured.append(line)
-                known = top[:100][~np.isnan(counts[top[:100]])]
-                off.append(float(counts[known].sum() / max(1, truth[known].sum())) - 1)
+                shown = top[:100][~np.isnan(counts[top[:100]])]
+                off.append(float(counts[shown].sum() / max(1, truth[shown].sum())) - 1)
         course.end_week()
         by_week.append(int((course.found >= 0).sum()))
-        report(week)
     places = range(len(TOPS) + 1)
     errors = tuple(_mean([line[place] for line in measured if len(line) > place]) for place in places)
     return Outcome(by_week, course.found, errors, _mean(off))
