@@ -149,16 +149,6 @@ def test_without_a_budget_nothing_is_opened(run: Run, log: Path) -> None:
     assert sorted(path.name for path in log.parent.iterdir()) == ["log.parquet"]
 
 
-def test_the_register_lists_what_is_known_and_what_is_gone(run: Run, log: Path) -> None:
-    ledger = log.with_name("log.parquet.ledger")
-    assert run("ledger", "known") == (0, "no ledger is known here yet")
-    assert run("ledger", "init", ledger, "--budget-epsilon", 4, "--log", log)[0] == 0
-    (entry,) = json.loads(run("ledger", "known", "--json")[1])["ledgers"]
-    assert (entry["ledger"], entry["in_place"]) == (str(ledger), True)
-    ledger.unlink()
-    assert "gone" in run("ledger", "known")[1]
-
-
 def test_of_several_first_releases_at_once_one_opens_the_ledger_and_all_use_it(log: Path, run: Run) -> None:
     started = [
         subprocess.Popen(

@@ -178,9 +178,7 @@ def test_a_sensitivity_that_would_drown_all_others_is_refused(folder: Path) -> N
     assert len(exported["sensitive"]) == 1
 
 
-def test_show_and_find(folder: Path) -> None:
+def test_show(folder: Path) -> None:
     shown = tacit("profile", "show", "me.profile", cwd=folder)
     assert "golden_eagle.n.01" in shown.stdout
     assert "sensitive 2" in shown.stdout
-    senses = as_json("profile", "find", "me.profile", "java", cwd=folder)["topics"]
-    assert "java.n.01" in [row["topic"] for row in senses if row["documents"]]

@@ -103,28 +103,6 @@ def about(path: LedgerFile) -> None:
     emit(result, f"{made}: fill it in with any editor", *shown)
 
 
-def known() -> None:
-    """List the ledgers known on this machine, and whether each is still in its place."""
-    from tacit.privacy.ledger import Register
-
-    rows = [
-        {
-            "ledger": str(entry.path),
-            "label": entry.label,
-            "opened": entry.opened,
-            "entries": entry.entries,
-            "in_place": entry.path.exists(),
-        }
-        for entry in Register().all()
-    ]
-
-    cells = [
-        (*list(row.values())[:-1], "yes" if row["in_place"] else Text("gone", "bold red")) for row in rows
-    ]
-    listed = table(("ledger", "label", "opened", "entries", "in its place"), cells)
-    emit({"ledgers": rows}, listed if rows else "no ledger is known here yet")
-
-
 def show(path: LedgerFile) -> None:
     """Show budget, spendings and what is left."""
     from tacit.privacy.ledger import Ledger
@@ -219,24 +197,21 @@ def _summary(path: Path, state: LedgerState) -> dict[str, Any]:
     }
 
 
-def _bar(name: str, spent: float, budget: float, narrow: bool) -> Text:
-    """How much is spent; on a narrow screen the numbers stand on a line of their own."""
-    share = min(1.0, spent / budget) if budget else 0.0
-    filled = round(share * _BAR)
-    bar = Text(f"{name:<8}")
-    bar.append("█" * filled, style="yellow").append("░" * (_BAR - filled), style="dim")
-    bar.append("\n" if narrow else "  ")
-    return bar.append(f"{spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left")
+def _bar(name: str, spent: float, budget: float) -> Text:
+    filled = round(min(1.0, spent / budget) * _BAR) if budget else 0
+    bar = Text(f"{name:<8}").append("█" * filled, style="yellow").append("░" * (_BAR - filled), style="dim")
+    said = f"{spent:.6g} of {budget:.6g} spent, {max(0.0, budget - spent):.6g} left"
+    return bar.append(f"{'  ' if stdout().width >= 80 else chr(10)}{said}")
 
 
 def _shown(path: Path, state: LedgerState, left: int | None) -> Iterator[str | Text | Table]:
     account = state.account
-    spent, budget, narrow = account.spent(), account.budget, stdout().width < 80
+    spent, budget = account.spent(), account.budget
     yield Text.assemble((state.label or path.name, "bold"), f"  opened {state.opened}")
     yield f"budget  {budget}, {account.rule.value} composition"
-    yield _bar("epsilon", spent.epsilon, budget.epsilon, narrow)
+    yield _bar("epsilon", spent.epsilon, budget.epsilon)
     if budget.delta:
-        yield _bar("delta", spent.delta, budget.delta, narrow)
+        yield _bar("delta", spent.delta, budget.delta)
     if left is not None:
         yield f"At the price of the last release, {left:,} more fit."
     yield from _warnings(state)
@@ -279,7 +254,6 @@ register = verb_group(
         verb(show, "log.ledger"),
         verb(verify, "log.ledger --head 3f9c…"),
         verb(about, "log.ledger"),
-        verb(known, ""),
         verb(adopt, "restored.ledger --log log.parquet"),
     ],
 )

@@ -109,35 +109,6 @@ def show(
     emit(loaded.as_data() | {"upstreams": told}, root, summary, *exposed)
 
 
-def find(
-    profile: ProfileFile,
-    word: Annotated[str, typer.Argument(help="A noun, to list its meanings; or part of a name.")],
-) -> None:
-    """List the topics a word can mean, to name one to protect."""
-    from tacit.device import ProfileStore
-    from tacit.taxonomy import load_wordnet
-
-    with ProfileStore.opened(profile) as store:
-        loaded = store.profile()
-    tree = loaded.tree
-    wordnet = load_wordnet() if tree is load_wordnet().tree else None
-    if wordnet is not None:
-        topics = list(wordnet.senses(word))
-    else:
-        topics = [topic for topic, name in enumerate(tree.names) if word.lower() in name.lower()]
-    rows = [
-        {
-            "topic": tree.names[topic],
-            "label": tree.label(topic),
-            "documents": float(loaded.support[topic]),
-            "gloss": wordnet.gloss(topic) if wordnet is not None else tree.label(topic),
-        }
-        for topic in topics
-    ]
-    shown = [f"{row['topic']:<28}{row['documents']:>6g}  {row['gloss']}" for row in rows]
-    emit({"topics": rows}, *(shown or ["No topic has that name."]))
-
-
 def protect(
     profile: ProfileFile,
     topic: Annotated[str, typer.Argument(help="A topic's name (disease.n.01) or its path from the root.")],
@@ -234,7 +205,6 @@ register = verb_group(
     [
         verb(build, "me.profile --log clicks.parquet --user 42", by="tacit.device:add_documents"),
         verb(show, "me.profile --top 20"),
-        verb(find, "me.profile java"),
         verb(protect, "me.profile Astronomy"),
         verb(sensitive, "me.profile"),
         verb(export, "me.profile --output profile.json"),

@@ -207,7 +207,7 @@ class TopicTree:
         if len(found) != 1:
             raise TaxonomyError(
                 f"{len(found)} topics have exactly that name; one is expected.",
-                "Give the path from the root; `tacit profile find` lists topics by word.",
+                "Give its path from the root; `tacit profile show` lists those of a profile.",
             )
         return found[0]
 
