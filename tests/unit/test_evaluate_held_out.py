@@ -34,7 +34,7 @@ def test_what_only_the_tested_asked_is_in_no_release(
     # Everybody of a fold asks and clicks the same, and nobody of the other fold does.
     asked = [("alpha", "A"), ("beta", "B")]
     rows = [(name, 0, asked[mine][0], 1, asked[mine][1]) for name, mine in zip(names, fold, strict=True)]
-    plan = SweepPlan((ORIGINAL, K_QUERY), ("thesis-adhoc", "statistics"), folds=2, seed=seed)
+    plan = SweepPlan((ORIGINAL, K_QUERY), ("thesis-adhoc", "thesis-statistics"), folds=2, seed=seed)
     found = run_sweep(written(part(*rows), tmp_path / "log.parquet"), tmp_path / "sweep", plan)
     for setting in plan.settings:
         walk = found.of("thesis-adhoc", "random walk: nDCG@10")[setting.key]
@@ -42,8 +42,8 @@ def test_what_only_the_tested_asked_is_in_no_release(
         # The engine showed the page first, and no release can tell more.
         assert found.headline("thesis-adhoc")[setting.key].value == 1
         # Of what the others asked, everything is there, and nothing else.
-        assert found.of("statistics", "queries: kept")[setting.key].value == 1
-        assert found.of("statistics", "queries: invented")[setting.key].value == 0
+        assert found.of("thesis-statistics", "queries: kept")[setting.key].value == 1
+        assert found.of("thesis-statistics", "queries: invented")[setting.key].value == 0
 
 
 def test_sessions_are_cut_as_in_the_release_on_both_sides(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.thesis.thesis_statistics import ThesisStatistics as Statistics
 from tests.evaluate_log import part, release
 
 from tacit.evaluate import ReleasedData, run_task
-from tacit.evaluate.tasks.statistics import Statistics
 
 NOBODY = part()
 ORIGINAL = part(

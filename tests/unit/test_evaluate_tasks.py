@@ -9,6 +9,7 @@ import pytest
 from benchmarks.thesis.thesis_adhoc import ThesisAdhoc as Adhoc
 from benchmarks.thesis.thesis_adhoc import rank_urls, transition_matrix, walk
 from benchmarks.thesis.thesis_session_search import ThesisSessionSearch as SessionSearch
+from benchmarks.thesis.thesis_statistics import ThesisStatistics as Statistics
 from benchmarks.thesis.thesis_suggestion import ThesisSuggestion as Suggestion
 from benchmarks.thesis.thesis_suggestion import suggest
 from tests.evaluate_log import part, release
@@ -16,7 +17,6 @@ from tests.evaluate_log import part, release
 from tacit.evaluate import LogPart, run_task, task_class
 from tacit.evaluate.sweep.sweeping import unjudged_tasks
 from tacit.evaluate.task import Measured
-from tacit.evaluate.tasks.statistics import Statistics
 
 NOBODY = part()
 RELEASE = release(

@@ -111,7 +111,7 @@ def test_ambients_readers_are_helped_by_their_own_reading(tmp_path: Path) -> Non
     found = evaluate_personalised(tmp_path / "out", users=8, population=60, ambient=folder, seed=1)
     ways = {way["name"]: way for way in found["ways"]}
     assert found["queries"] == 16 and found["people"] == 8
-    own = ways["words, on the device"]
+    own = ways["attention, on the device"]
     assert own["gain"].mean > 0.2 > own["another"].mean and own["beyond"].low > 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.json", "charts.html", "ways.svg"}
     with pytest.raises(InfeasibleError, match="2 test queries were found"):

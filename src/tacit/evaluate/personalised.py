@@ -5,7 +5,7 @@ queries come from the rest, and the engine's first 20 results are ranked again. 
 people have read some results of a few meanings, and the rest is ranked. Each way ranks as its guard would:
 
 - no profile: the engine's order;
-- on the device: by the whole evidence (topics or words, or the guard's own attention); nothing leaves it;
+- on the device: by the whole evidence (topics, or the guard's own attention); nothing leaves it;
 - cohort told: by the public cohort that a request is told (guard 3, as ``tacit group`` makes them);
 - topics sent: by the topics that go out with a query (guard 1), in the world under the paper's risk bound δ,
   on AMBIENT as the guard chooses them.
@@ -45,14 +45,12 @@ from tacit.evaluate.cases import Case, HistoryCase, Page, named, precision_of
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Profiles
-from tacit.groups.bundles import rank_by_interest
 from tacit.groups.cohort_service import DEFAULT_STRENGTH, PastRequest, votes_of
 from tacit.groups.cohorts import load_cohorts, order_of
-from tacit.groups.reading import profiles_from_log, queries_of_log
+from tacit.groups.reading import queries_of_log
 from tacit.groups.words import STRENGTHS
 from tacit.retrieval.personalised import rank_by_topics
 from tacit.taxonomy import people_taxonomy
-from tacit.text import STOP_WORDS, words
 from tacit.text.vectors import load_word_table
 from tacit.world.synth import SyntheticLog
 
@@ -179,15 +177,6 @@ class People:
     @abstractmethod
     def ways(self) -> Iterator[Way]:
         """Ways to rank, no profile aside."""
-
-    def by_words(self, interests: Mapping[str, Mapping[str, float]]) -> Way:
-        """By the person's own words."""
-
-        def order(case: Case | HistoryCase) -> list[int]:
-            placed: list[dict[str, Any]] = [{**page, "at": at} for at, page in enumerate(self.pages(case))]
-            return [each["at"] for each in rank_by_interest(interests.get(case.user, {}), placed, case.query)]
-
-        return Way("words, on the device", _HERE, order)
 
     def by_cohort(self, evidence: Profiles) -> Way:
         """By the cohort that the request is told, as strongly as others voted on what they had in mind.
@@ -330,17 +319,13 @@ class Searchers(People):
         return [{"title": each.title, "snippet": each.text} for each in documents]
 
     def ways(self) -> Iterator[Way]:
-        """On the device by topics and by words, by cohort, and by topics sent under each δ."""
+        """On the device by topics, by cohort, and by topics sent under each δ."""
         repository = self.repository
         yield Way("topics, on the device", _HERE, self._by_topics)
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
             path = Path(folder) / "earlier.parquet"
             pq.write_table(self.earlier, path)
-            profiles, queries = profiles_from_log(path, max_terms=_TERMS), queries_of_log(path)
-        judged = {case.user for case in self.cases}
-        yield self.by_words(
-            {user: profiles.profile(row) for row, user in enumerate(profiles.users) if user in judged}
-        )
+            queries = queries_of_log(path)
         yield self.by_cohort(queries)
         for delta in DELTAS:
             yield Way(f"topics sent, δ = {delta:g}", "generalised topics", Sending(repository, delta).order)
@@ -369,11 +354,10 @@ class Readers(People):
         return case.results
 
     def ways(self) -> Iterator[Way]:
-        """On the device by attention and by words, by cohort, and by the topics that the guard sends."""
+        """On the device by attention, by cohort, and by the topics that the guard sends."""
         read = {name: cases[0].history for name, cases in self._people.items()}
         ranking = AttentionRanking()
         yield Way("attention, on the device", _HERE, ranking.on_device)
-        yield self.by_words({name: words_read(pages) for name, pages in read.items()})
         evidence = {name: Counter(map(page_text, pages)) for name, pages in read.items()}
         yield self.by_cohort(Profiles.from_mappings(evidence))
         yield Way("topics sent", "topics of the people's taxonomy", ranking.sent)
@@ -403,9 +387,3 @@ class AttentionRanking:
 
 def page_text(page: Page) -> str:
     return f"{page['title']} {page['snippet']}"
-
-
-def words_read(pages: Sequence[Page]) -> dict[str, float]:
-    """Words of pages, stop words aside, by how many pages have them; the commonest, as a profile holds."""
-    counted = Counter(word for page in pages for word in sorted(set(words(page_text(page))) - STOP_WORDS))
-    return {word: float(count) for word, count in counted.most_common(_TERMS)}
