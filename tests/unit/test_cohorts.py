@@ -334,6 +334,15 @@ def test_the_report_is_the_operators_and_its_headline_is_the_worst_attacker(
     assert found["singled_out"]["without"] == worst["without"]
 
 
+def test_the_report_says_how_generations_compose(
+    profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with Groups.bundle(profiles, tmp_path / "g", epsilon=2, budget_epsilon=9) as groups:
+        told = {line["generations"]: line["told_apart"] for line in groups.report["fake_accounts"]}
+    assert {number: round(chance, 3) for number, chance in told.items()} == {1: 0.589, 4: 0.673}
+
+
 def test_a_wrong_past_request_is_named_by_its_line_alone(tmp_path: Path) -> None:
     path = tmp_path / "past.jsonl"
     path.write_text('{"user": "a", "results": [{"title": "secret"}], "clicked": [1]}\n')
@@ -352,6 +361,12 @@ def test_fake_accounts_learn_no_more_than_popularity() -> None:
         for _ in range(300)
     ]
     right, without = fake_accounts(people, Generation(2.0), 1, 0)
+    alike = [
+        Standing((1,), tuple(popular[k] for k in sorted(draw.choice(200, 20, replace=False))))
+        for _ in range(300)
+    ]
+    one, many = (fake_accounts(alike, Generation(2.0), generations, 0)[0] for generations in (1, 400))
+    assert one < 0.5 < many, "who sees many generations averages their noise away"
     exact, _ = fake_accounts(people, Generation(20.0, 0.5), 400, 0)
     assert right < without + 0.06 and exact > 0.95
 

@@ -136,8 +136,7 @@ def _of_words(measured: dict[str, Any], place: str) -> list[str]:
         f"{link['above_p']:.1%} of released terms above p",
         f"belief by eq. 3 with one known term, if terms were independent: largest {one['belief_max']:.3f}; "
         f"above p for {measured['singled_out']['by_release']:.1%} of users",
-        f"kept: {kept['terms_kept']:.1%} of terms, {kept['weight_kept']:.1%} of weight; similarity within "
-        f"groups {kept['similarity_within']:.3f}, to the group {kept['similarity_to_group']:.3f}",
+        f"kept: {kept['terms_kept']:.1%} of terms",
     ]
 
 

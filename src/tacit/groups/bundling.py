@@ -27,7 +27,6 @@ from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.criterion import Criterion, Judge
@@ -110,12 +109,10 @@ class Bundling:
     Attributes:
         labels: the group of each user, in the order of ``profiles.users``.
         released: what each group shows; group numbers follow from it alone.
-        vectors: the (augmented) profiles by which users were compared, at length 1.
     """
 
     criterion: Criterion
     profiles: Profiles
-    vectors: sparse.csr_array
     labels: NDArray[np.int32]
     released: ReleasedTerms
 
@@ -210,7 +207,7 @@ class Bundler:
             raise InfeasibleError("a group fails the final check.", "Report this.")
         numbering = released.order_by_content(np.bincount(labels))
         numbered = np.argsort(numbering).astype(np.int32)[labels]
-        return Bundling(self.rule_of_release, profiles, vectors, numbered, released.in_order(numbering))
+        return Bundling(self.rule_of_release, profiles, numbered, released.in_order(numbering))
 
 
 def _members(labels: NDArray[np.int32]) -> list[NDArray[np.int64]]:

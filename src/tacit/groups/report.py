@@ -241,17 +241,9 @@ class Information:
 
     Attributes:
         terms_kept: the share of (user, term) pairs whose term the user's group releases.
-        weight_kept: the same, by weight.
-        withheld_terms: the share of (group, distinct term) pairs that are withheld.
-        similarity_to_group: mean cosine (eq. 4, original terms) of a user and the representative.
-        similarity_within: mean eq. 4 (as compared in bundling) over pairs of members of a group.
     """
 
     terms_kept: float
-    weight_kept: float
-    withheld_terms: float
-    similarity_to_group: float
-    similarity_within: float
 
 
 @dataclass(frozen=True)
@@ -296,7 +288,7 @@ def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: b
     attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
     by_release = max(attack.belief_above_p for attack in attacks)
     told = language_attacks(bundling.profiles, bundle_evidence(bundling), seed) if language else []
-    at, kept = _kept(bundling)
+    kept = _kept(bundling)
     return Report(
         len(bundling.profiles),
         bundling.profiles.without_terms,
@@ -312,7 +304,7 @@ def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: b
         _linkability(bundling, kept),
         attacks,
         told,
-        _information(bundling, at, kept),
+        Information(float(kept.mean())),
     )
 
 
@@ -330,14 +322,13 @@ def bundle_evidence(bundling: Bundling) -> Evidence:
     return features
 
 
-def _kept(bundling: Bundling) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For every posting: where the user's group would release the term, and whether it does."""
+def _kept(bundling: Bundling) -> NDArray[np.bool_]:
+    """For every posting whether the user's group releases the term."""
     profiles, released = bundling.profiles, bundling.released
     width = len(profiles.vocabulary)
     held = np.repeat(bundling.labels.astype(np.int64), profiles.sizes) * width + profiles.terms
     shown = np.repeat(np.arange(len(released)), np.diff(released.offsets)) * width + released.terms
-    at = np.minimum(np.searchsorted(shown, held), shown.size - 1)
-    return at, shown[at] == held
+    return np.isin(held, shown)
 
 
 def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> Linkability:
@@ -359,37 +350,6 @@ def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> Linkability:
         float(np.minimum(released.holders / np.maximum(size_of - 1, 1), 1.0).max()),
         float((holders / bundling.sizes[pairs // width]).max(initial=0.0)),
     )
-
-
-def _information(bundling: Bundling, at: NDArray[np.int64], kept: NDArray[np.bool_]) -> Information:
-    profiles, released = bundling.profiles, bundling.released
-    weights, shown = profiles.weights.astype(np.float64), released.weights.astype(np.float64)
-    dot, own = (
-        np.add.reduceat(weights * other, profiles.offsets[:-1])
-        for other in (np.where(kept, shown[at], 0.0), weights)
-    )
-    length = np.sqrt(own * np.add.reduceat(shown * shown, released.offsets[:-1])[bundling.labels])
-    return Information(
-        float(kept.mean()),
-        float(weights[kept].sum() / weights.sum()),
-        float(1 - released.terms.size / released.distinct.sum()),
-        float(np.divide(dot, length, out=np.zeros_like(dot), where=length > 0).mean()),
-        similarity_within(bundling),
-    )
-
-
-def similarity_within(bundling: Bundling) -> float:
-    """Mean eq. 4 over all pairs of members of the same group.
-
-    The square of a group's sum of unit vectors is n plus twice the sum over its pairs.
-    """
-    sizes, users = bundling.sizes, len(bundling.profiles)
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    belongs = (np.ones(users, np.float32), np.concatenate(bundling.members), offsets)
-    sums = sparse.csr_array(belongs, shape=(sizes.size, users)) @ bundling.vectors
-    squares = [np.einsum("i,i", x, x, dtype=np.float64) for x in (sums.data, bundling.vectors.data)]
-    pairs = (sizes * (sizes - 1)).sum()
-    return float((squares[0] - squares[1]) / pairs) if pairs else 1.0
 
 
 GENERATIONS = (1, 4)
