@@ -69,7 +69,7 @@ def judge(log: AuditedLog, k: int, window: float, *, second: bool = True) -> Ver
     """Check every entry."""
     if not len(log):
         return Verdict(0, 0, 0, k)
-    _, match = companions(log, k, window)
+    match = companions(log, k, window)
     few = 0
     if second:
         for low, high in np.unique(np.stack([log.low, log.high], axis=1), axis=0):

@@ -176,8 +176,7 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
 
     def account(number: int) -> Path:
         path = tmp_path / f"{number}.account"
-        Identity.kept(path, make=True)
-        file.add_account(path.read_text().strip())
+        file.new_account(path)
         return path
 
     file = IssuerFile(tmp_path / "accounts.db")

@@ -56,7 +56,7 @@ def audit_pool(
             continue
         report(name)
         # Everybody's entries are there to hide among, those under d* too.
-        match = companions(seen, k, clock)[1][guarded]
+        match = companions(seen, k, clock)[guarded]
         below, unique = int((match < k).sum()), int((match == 1).sum())
         readers.append({"reader": name, "identified": below, "unique": unique, "fewest": int(match.min())})
     bare = readers[-1]

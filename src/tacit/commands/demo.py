@@ -79,7 +79,7 @@ def demo(
     act.run("generalise", query, "--profile", profile)
     act.say("Pool: the query goes out under a region that others share", "People come, search and go.")
     pool = output / "pool.parquet"
-    act.run("simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", pool, "--verify")
+    act.run("simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", pool)
     known = ("--k", K, "--window", WINDOW)
     act.run("audit", "pool", pool, *known, "--synthetic", "-o", output / "pool-audit")
     act.say(

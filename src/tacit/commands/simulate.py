@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
@@ -33,7 +31,6 @@ def simulate(
     template: Path | None = None,
     seeds: int = 1,
     seed: int = 1,
-    verify: Annotated[bool, typer.Option("--verify")] = False,
     log: Path | None = None,
     force: ForceFlag = False,
 ) -> None:
@@ -77,11 +74,4 @@ def _sentences(result: dict[str, Any]) -> Iterator[str]:
         yield (
             f"\nNo query went out: {result['k']} people must ask within {result['window']:g}, and about "
             f"{result['people']:,.0f} do. Choose a smaller k or a longer window."
-        )
-    if found := result.get("verified"):
-        yield (
-            f"\n{found['guarded']:,} entries with a region: {found['definition_2_violations']:,} fail "
-            f"Definition 2, {found['definition_3_violations']:,} fail Definition 3\n"
-            f"{found['general']:,} entries without: {found['definition_2_violations_general']:,} fail "
-            f"Definition 2\nfewest people who match, counted up to k: {found['fewest_companions']}"
         )

@@ -4,7 +4,7 @@
 Personalized Recommendations". A person's record d follows a template; a service sees only a region d' of
 records that at least k people used within w of each other::
 
-    tacit.simulate_pool(k=30, window=50, verify=True)                # what a choice of k and w costs
+    tacit.simulate_pool(k=30, window=50)                # what a choice of k and w costs
     uvicorn.run(tacit.Pool("pool.join", "pool.secret").app())
     async with tacit.Agent("pool.join", "me.json") as agent:
         answer = await agent.search("concert tonight")               # HeldError: it was not sent
@@ -20,12 +20,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.pool.agent.agent import Agent
-    from tacit.pool.channel.join import create_pool
-    from tacit.pool.protocol.template import Region, Template
-    from tacit.pool.server.pool import Pool
-    from tacit.pool.simulation.traffic import PoolSimulation, simulate_pool
-    from tacit.pool.simulation.verification import AnonymityAudit, verify_log
+    from tacit.pool.agent.agent import Agent as Agent
+    from tacit.pool.channel.join import create_pool as create_pool
+    from tacit.pool.protocol.template import Region as Region
+    from tacit.pool.protocol.template import Template as Template
+    from tacit.pool.server.pool import Pool as Pool
+    from tacit.pool.simulation.traffic import PoolSimulation as PoolSimulation
+    from tacit.pool.simulation.traffic import simulate_pool as simulate_pool
+    from tacit.pool.simulation.verification import AnonymityAudit as AnonymityAudit
+    from tacit.pool.simulation.verification import verify_log as verify_log
 
 _HOMES = {
     "Agent": "agent.agent",
@@ -39,18 +42,6 @@ _HOMES = {
     "verify_log": "simulation.verification",
 }
 """Loaded when they are first used: an agent needs no server, a server no simulation."""
-
-__all__ = [
-    "Agent",
-    "AnonymityAudit",
-    "Pool",
-    "PoolSimulation",
-    "Region",
-    "Template",
-    "create_pool",
-    "simulate_pool",
-    "verify_log",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -87,19 +87,17 @@ class Rules:
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for name in ("window", "period", "slack"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
-        if self.window <= 0:
-            raise ParameterError.outside("window", self.window, "above 0")
-        if self.period == 0:
-            object.__setattr__(self, "period", 4 * self.window)
-        if self.period < self.window:
-            raise ParameterError.outside("period", self.period, f"at least the window, {self.window:g}")
-        if self.slack < 0:
-            raise ParameterError.outside("slack", self.slack, "at least 0")
+        object.__setattr__(self, "period", self.period or 4 * self.window)
+        for name, holds, rule in (
+            ("window", self.window > 0, "above 0"),
+            ("period", self.period >= self.window, f"at least the window, {self.window:g}"),
+            ("slack", self.slack >= 0, "at least 0"),
+            ("alive", self.alive > 0, "above 0"),
+            ("capacity", self.capacity >= self.k, f"at least k, {self.k}"),
+        ):
+            if not holds:
+                raise ParameterError.outside(name, getattr(self, name), rule)
         object.__setattr__(self, "slack", min(self.slack, self.window / 10))
-        if not self.alive > 0:
-            raise ParameterError.outside("alive", self.alive, "above 0")
-        if self.capacity < self.k:
-            raise ParameterError.outside("capacity", self.capacity, f"at least k, {self.k}")
 
 
 class Why(StrEnum):

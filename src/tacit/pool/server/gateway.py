@@ -116,11 +116,9 @@ class SharedState:
         state = GatewayState(self._window)
         Path(self._address).unlink(missing_ok=True)
 
-        class Holder(BaseManager):
-            """The process with the state."""
-
-        Holder.register("state", lambda: state)
-        Holder(self._address, self._key).get_server().serve_forever()
+        holder: Any = type("Holder", (BaseManager,), {})
+        holder.register("state", lambda: state)
+        holder(self._address, self._key).get_server().serve_forever()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*given: Any) -> Any:

@@ -78,12 +78,8 @@ class IssuerFile:
         if path.exists():
             raise InputError(f"{path} exists already.", "Name a new file for the account's secret.")
         Identity.kept(path, make=True)
-        return self.add_account(read_secret(path))
-
-    def add_account(self, secret: str) -> int:
-        """Take an account in; how many there are then."""
         with self._lock:
-            self._file.execute("INSERT OR IGNORE INTO accounts VALUES (?)", (account_digest(secret),))
+            self._file.execute("INSERT INTO accounts VALUES (?)", (account_digest(read_secret(path)),))
         return self.accounts
 
     @property

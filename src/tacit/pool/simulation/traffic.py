@@ -28,7 +28,7 @@ from tacit.pool.protocol.gateway import GatewayLog
 from tacit.pool.protocol.population import Population, read_population
 from tacit.pool.protocol.template import Template
 from tacit.pool.protocol.tree import Tree, grow_tree, losses
-from tacit.pool.simulation.verification import AnonymityAudit, AuditedLog, verify_log, write_audited_log
+from tacit.pool.simulation.verification import AuditedLog, verify_log, write_audited_log
 from tacit.validation import real, whole
 
 Numbers = npt.NDArray[np.int64]
@@ -116,7 +116,6 @@ class PoolSimulation:
             no groups to expire.
         forced_unregistered: those of them who are without a group in the next window too.
         seeds: the seeds of the runs.
-        verified: with ``verify``, how many entries of all runs fail Definitions 2 and 3, by name.
     """
 
     setting: SimulationSetting
@@ -132,7 +131,6 @@ class PoolSimulation:
     forced_expired: float = 0.0
     forced_unregistered: float = 0.0
     seeds: tuple[int, ...] = ()
-    verified: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
         setting = self.setting
@@ -145,13 +143,10 @@ class PoolSimulation:
         """Setting and figures in one, for JSON."""
         said = {each.name: getattr(self.setting, each.name) for each in fields(self.setting)}
         del said["seed"]
-        found = said | {"seeds": list(self.seeds)} | {name: getattr(self, name) for name in FIGURES}
-        return found if self.verified is None else found | {"verified": self.verified}
+        return said | {"seeds": list(self.seeds)} | {name: getattr(self, name) for name in FIGURES}
 
 
-FIGURES = tuple(
-    each.name for each in fields(PoolSimulation) if each.name not in ("setting", "log", "seeds", "verified")
-)
+FIGURES = tuple(each.name for each in fields(PoolSimulation) if each.name not in ("setting", "log", "seeds"))
 
 
 @dataclass(frozen=True)
@@ -382,7 +377,6 @@ def simulate_pool(
     template: str | Path | Template | None = None,
     seed: int = 1,
     seeds: int = 1,
-    verify: bool = False,
     log: str | Path | None = None,
     force: bool = False,
     advance: Callable[[], None] = lambda: None,
@@ -412,7 +406,6 @@ def simulate_pool(
         template: what the records of ``users`` follow: a TOML file.
         seed: of the first run; the same seed gives the same run.
         seeds: run so many times, with seeds from ``seed`` on, and give means.
-        verify: count failures of Definitions 2 and 3 apart for guarded and other entries.
         log: write every entry of the first run to this Parquet file.
         force: replace the file ``log``.
         advance: called after each window.
@@ -427,15 +420,11 @@ def simulate_pool(
         check_output(Path(log), force=force, inputs=[Path(each) for each in given])
     population = users if isinstance(users, Population) else read_population(users, template)
     runs: list[PoolSimulation] = []
-    audits = []
     for number in range(seeds):
         one = simulate(replace(setting, seed=seed + number), population, advance=advance)
-        if verify:
-            audits.append(verify_log(one.log, k, window))
         runs.append(replace(one, log=runs[0].log if runs else one.log))
     if log is not None:
         write_audited_log(runs[0].log, log)
     figures = {name: sum(getattr(one, name) for one in runs) / seeds for name in FIGURES}
     figures["breaches"] = sum(one.breaches for one in runs)
-    verified = AnonymityAudit.of_all(audits).as_dict() if audits else None
-    return replace(runs[0], seeds=tuple(range(seed, seed + seeds)), verified=verified, **figures)
+    return replace(runs[0], seeds=tuple(range(seed, seed + seeds)), **figures)

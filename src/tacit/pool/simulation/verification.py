@@ -1,21 +1,16 @@
-"""Check every entry of a query log against Definitions 2 and 3.
+"""Check every entry of a query log against Definition 2 (k-identification).
 
-- **Definition 2** (k-identification): the attacker knows d of a target and the time of a query to within w
-  (Definition 1; the strongest such attacker knows exactly t - w to t + w). The entries that match, those with
-  d in d' and a time in that interval, must come from at least k people.
-- **Definition 3** ((k, w)-online anonymity): at least k people sent a query under the same d' within w of the
-  entry. It implies the former.
-
-An audited log holds what a service collects, and besides what only an audit knows: who asked, with which
-record.
+The attacker knows d of a target and the time of a query to within w (Definition 1; the strongest such one
+knows exactly t - w to t + w). The entries that match, those with d in d' and a time in that interval, must
+come from at least k people. An audited log holds what a service collects, and besides what only an audit
+knows: who asked, with which record.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +92,6 @@ class AnonymityAudit:
 
     Attributes:
         identified, identified_general: entries whose sender is k-identified (Definition 2).
-        unequal, unequal_general: entries without (k, w)-online anonymity (Definition 3).
         fewest: the least number of people who match a guarded entry, counted up to k.
     """
 
@@ -105,16 +99,7 @@ class AnonymityAudit:
     guarded: int
     identified: int
     identified_general: int
-    unequal: int
-    unequal_general: int
     fewest: int
-
-    @classmethod
-    def of_all(cls, audits: Sequence[AnonymityAudit]) -> AnonymityAudit:
-        """Several audits as one: failures add up, the fewest is the fewest of all."""
-        names = [field.name for field in fields(cls) if field.name != "fewest"]
-        sums = {name: sum(getattr(audit, name) for audit in audits) for name in names}
-        return cls(**sums, fewest=min(audit.fewest for audit in audits))
 
     @property
     def holds(self) -> bool:
@@ -123,29 +108,25 @@ class AnonymityAudit:
 
     def as_dict(self) -> dict[str, Any]:
         """For reports."""
-        general = self.entries - self.guarded
         return {
             "entries": self.entries,
             "guarded": self.guarded,
             "definition_2_violations": self.identified,
-            "definition_3_violations": self.unequal,
-            "definition_3_share": self.unequal / self.guarded if self.guarded else 0.0,
-            "general": general,
+            "general": self.entries - self.guarded,
             "definition_2_violations_general": self.identified_general,
-            "definition_3_violations_general": self.unequal_general,
             "fewest_companions": self.fewest,
         }
 
 
-def companions(log: AuditedLog, k: int, window: float) -> tuple[Numbers, Numbers]:
-    """For each entry, how many people (up to k) asked under the same d', and under any d' that matches d."""
+def companions(log: AuditedLog, k: int, window: float) -> Numbers:
+    """For each entry, how many people (up to k) asked under a d' that matches d; the entry's own d' first."""
     corners, region = np.unique(np.hstack([log.low, log.high]), axis=0, return_inverse=True)
     low, high = np.hsplit(corners, 2)
     order = np.lexsort((log.time, region.ravel()))
     groups = np.split(order, np.searchsorted(region.ravel()[order], np.arange(1, len(corners))))
     times, senders = ([of[group].tolist() for group in groups] for of in (log.time, log.sender))
     reach = window * (1 + 1e-12)
-    same = np.zeros(len(log), np.int64)
+    match = np.zeros(len(log), np.int64)
     for group, moments, people in zip(groups, times, senders, strict=True):
         near: Counter[int] = Counter()
         first = last = 0
@@ -158,8 +139,8 @@ def companions(log: AuditedLog, k: int, window: float) -> tuple[Numbers, Numbers
                 if not near[people[first]]:
                     del near[people[first]]
                 first += 1
-            same[entry] = min(len(near), k)
-    match, short = same.copy(), np.flatnonzero(same < k)
+            match[entry] = min(len(near), k)
+    short = np.flatnonzero(match < k)
     records, which = np.unique(log.record[short], axis=0, return_inverse=True)
     matching = [np.flatnonzero(((low <= d) & (d <= high)).all(axis=1)).tolist() for d in records]
     for entry, record in zip(short.tolist(), which.ravel().tolist(), strict=True):
@@ -170,11 +151,11 @@ def companions(log: AuditedLog, k: int, window: float) -> tuple[Numbers, Numbers
             if len(found) >= k:
                 break
         match[entry] = min(len(found), k)
-    return same, match
+    return match
 
 
 def verify_log(log: AuditedLog | str | Path, k: int = 30, window: float = 50.0) -> AnonymityAudit:
-    """Check every entry of a query log with its senders against Definitions 2 and 3.
+    """Check every entry of a query log with its senders against Definition 2.
 
     Args:
         log: the log, or the file that :func:`tacit.simulate_pool` wrote.
@@ -185,14 +166,11 @@ def verify_log(log: AuditedLog | str | Path, k: int = 30, window: float = 50.0) 
     if window < 0:
         raise ParameterError.outside("window", window, "at least 0")
     log = log if isinstance(log, AuditedLog) else read_audited_log(log)
-    same, match = companions(log, k, window)
-    guarded = log.guarded
+    match, guarded = companions(log, k, window), log.guarded
     return AnonymityAudit(
         entries=len(log),
         guarded=int(guarded.sum()),
         identified=int((match[guarded] < k).sum()),
         identified_general=int((match[~guarded] < k).sum()),
-        unequal=int((same[guarded] < k).sum()),
-        unequal_general=int((same[~guarded] < k).sum()),
         fewest=int(match[guarded].min()) if guarded.any() else k,
     )
