@@ -34,16 +34,31 @@ MANY_WEEKS = rounds_of(12, epsilon=0.2, noise_part=0.1)
 
 @dataclass(frozen=True)
 class Stream(series.Stream):
-    """A stream whose state may be lost.
+    """A stream to which something happens.
 
     Args:
+        erased: after which week (from 1) which users are erased.
+        left_out: the weeks whose round was noted and not carried out.
         lost: the weeks after which the state is lost, and the series goes on without it.
     """
 
     rounds: SeriesRounds = ROUNDS
+    erased: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    left_out: tuple[int, ...] = ()
     lost: tuple[int, ...] = ()
 
-    def between(self, week: int, course: Course, make: Make) -> Course:
+    def carry_out(self, week: int, course: Course, source: RandomSource) -> None:
+        if week in self.left_out:
+            course.leave_out()
+        else:
+            course.draw_round(source)
+
+    def after(self, week: int, course: Course, people: np.ndarray, make: Make) -> Course:
+        for number, users in self.erased:
+            if number == week:
+                gone = np.zeros_like(people)
+                gone[:, list(users)] = True
+                course.erase(np.flatnonzero(gone & people))
         return without_state(course, make) if week in self.lost else course
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from tacit.audit.canaries import LogAudit
+    from tacit.audit.found import GuardAudit
     from tacit.groups import Groups
     from tacit.privacy.ledger.ledger import Ledger
     from tacit.release.mechanism import Mechanism, Plan
@@ -244,7 +244,7 @@ class Log(Displayed):
         self._require_ledger(ledger)
         return publish(self.path, **given)
 
-    def audit(self, plan: Mechanism | Plan[Any], *, canaries: int = 400, charge: bool = False) -> LogAudit:
+    def audit(self, plan: Mechanism | Plan[Any], *, canaries: int = 400, charge: bool = False) -> GuardAudit:
         """Plant canaries beside the log, release it once in memory, and guess who asked.
 
         The result is as sensitive as the log unless it is charged.

@@ -8,17 +8,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.release_log import write_log
 
 import tacit
+from tacit.audit import canaries
 from tacit.audit.canaries import MEMORY, audit_log
 from tacit.audit.page import page_of
 from tacit.audit.people import audit_people
 from tacit.errors import ParameterError
+from tacit.release import contribution
 from tacit.release.document.words import verdict_on
+from tacit.release.mechanisms import adaptive_holdings
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +34,14 @@ def test_canaries_find_what_a_mechanism_gives_away(log: tacit.Log) -> None:
     """At ε = 4 a guess is right in 98.2% of cases at most; 300 canaries show half of that ε at least."""
     found = log.audit(tacit.Zealous(epsilon=4), canaries=300)
     assert found.verdict == "held"
-    assert 2 < found.epsilon <= 4.5
+    assert 2 < found.measured["epsilon"] <= 4.5
     assert found.to_dict()["sensitive"]
 
 
 def test_planted_accounts_learn_everything_from_exact_counts(log: tacit.Log) -> None:
     """The closed form: with k - 1 accounts the query appears if and only if the person asked."""
     found = audit_log(log.path, tacit.KQuery(k=10), canaries=100)
-    assert (found.right, found.coins, found.accounts) == (100, 100, 9)
+    assert (found.measured["right"], found.measured["guesses"], found.more["accounts"]) == (100, 100, 9)
     assert "nobody is protected" in found.sentence
 
 
@@ -60,6 +64,42 @@ def test_a_charged_run_is_paid_for_and_others_leave_no_trace(log: tacit.Log) -> 
     assert not paid.to_dict()["sensitive"]
 
 
+def one_more(real: Any) -> Any:
+    return lambda table, limit, *rest: real(table, limit + 1, *rest)
+
+
+@pytest.mark.parametrize(
+    ("plan", "place", "name", "weaker"),
+    [
+        (
+            tacit.Zealous(epsilon=1),
+            contribution,
+            "_upto",
+            lambda real: lambda t, limit, *r: real(t, limit + 1, *r),
+        ),
+        (
+            tacit.Adaptive(epsilon=1),
+            adaptive_holdings,
+            "_columns",
+            lambda real: lambda *given: tuple(np.tile(each, 2) for each in real(*given)),
+        ),
+    ],
+)
+def test_weakened_counting_is_noticed_beside_a_log(
+    log: tacit.Log, monkeypatch: pytest.MonkeyPatch, plan: tacit.Mechanism, place: Any, name: str, weaker: Any
+) -> None:
+    """Canaries ask one thing each, and see nothing of it: one person more goes beyond every bound."""
+    monkeypatch.setattr(place, name, weaker(getattr(place, name)))
+    found = log.audit(plan, canaries=20)
+    assert found.verdict == "broken" and "adds" in found.sentence
+
+
+def test_a_second_is_enough_for_some_of_the_users(log: tacit.Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canaries, "_SPEED", 300)
+    found = audit_log(log.path, tacit.Zealous(epsilon=1), canaries=20, seconds=1)
+    assert found.verdict == "held" and found.more["share"] < 1 and "There was time for" in found.about
+
+
 def test_topics_have_no_canaries(log: tacit.Log) -> None:
     with pytest.raises(ParameterError, match="fixed set of keys"):
         log.audit(tacit.Topics(epsilon=1))
@@ -71,11 +111,11 @@ def test_people_behind_hashed_ids_and_exact_counts(log: tacit.Log) -> None:
     (noisy,) = [row for row in found.to_dict()["rows"] if "ε" in row["label"]]
     promised = tacit.Zealous(epsilon=1, delta=1e-6).plan().guarantee
     assert noisy["worst"] == pytest.approx(100 * verdict_on(promised).after), "as the officer's page has it"
-    assert [each["known"] for each in found.found] == [1, 2]
+    assert [each["known"] for each in found.measured["hashed"]] == [1, 2]
     assert (
-        found.found[-1]["found"] / found.found[-1]["tried"] > 0.6
+        found.measured["hashed"][-1]["found"] / found.measured["hashed"][-1]["tried"] > 0.6
     )  # two of three, weather and news name nobody
-    exact, noisy = found.guessed
+    exact, noisy = found.measured["guessed"]
     assert exact["right"] == exact["guesses"] == 40
     assert noisy["right"] < 36
     form = found.to_dict()

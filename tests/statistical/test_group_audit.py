@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import hypergeom
 from tests.drawn import SeededRandomness
 
-from tacit.audit.groups import infiltrate, lower_bound
-from tacit.groups.bundles import FAKES, MOST_TERMS, batches, stand_together
+from tacit.audit.groups import lower_bound
+from tacit.groups.bundles import BATCH, FAKES, MOST_TERMS, WAITING, batches, stand_together
 from tacit.groups.criterion import Criterion
 from tacit.groups.words import Generation
 
 RULE = Criterion(0.4)
+
+
+@dataclass(frozen=True)
+class Infiltrated:
+    """What fakes among newcomers got.
+
+    Attributes:
+        batches: how many batches formed a group.
+        beyond: the chance that a victim's batch holds more fakes than it withstands.
+        exposed: the share of real members in these groups of whom a shown term is held by more than a share p
+            of the real members, or more than a share p of what real people brought is theirs.
+    """
+
+    batches: int
+    beyond: float
+    exposed: float
+
+
+def infiltrate(
+    people: Sequence[NDArray[np.int32]], fakes: Sequence[NDArray[np.int32]], criterion: Criterion, key: bytes
+) -> Infiltrated:
+    """Let fakes wait with real newcomers, and look at the batches that form.
+
+    Args:
+        people, fakes: the terms of each, ascending.
+        key: by which batches are drawn.
+    """
+    terms = {f"real-{n}": held for n, held in enumerate(people)}
+    terms |= {f"fake-{n}": held for n, held in enumerate(fakes)}
+    everybody = np.bincount(np.concatenate(list(terms.values())))
+    formed, members, exposed = 0, 0, 0
+    for batch in batches(terms, key):
+        shown = stand_together([terms[each] for each in batch], criterion, lambda ids: everybody[ids])
+        if shown is None:
+            continue
+        formed += 1
+        real = [terms[each] for each in batch if each.startswith("real")]
+        counts = np.array([sum(term in held for held in real) for term in shown.terms])
+        brought = int((counts > 0).sum())
+        members += len(real)
+        for held in real:
+            own = np.isin(shown.terms, held)
+            linked = (counts[own] > criterion.p * len(real)).any()
+            exposed += bool(linked or own.sum() > criterion.p * brought)
+    beyond = (
+        float(hypergeom.sf(FAKES, len(terms) - 1, len(fakes), BATCH - 1)) if len(terms) >= WAITING else 1.0
+    )
+    return Infiltrated(formed, beyond, exposed / members if members else 0.0)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

@@ -15,12 +15,10 @@ import numpy as np
 import pytest
 from tests.realdata import shared_data
 
-from tacit.device.ranking.attention import Attention
+from tacit.audit.device import messages
 from tacit.device.sending import interests
-from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages
 from tacit.retrieval import people_topics
 from tacit.retrieval.sensitive_pages import PASSED, recogniser
-from tacit.text.vectors import load_word_table
 
 PEOPLE, READ = 24, 20
 INNOCENT = (
@@ -42,13 +40,6 @@ def articles() -> list[tuple[str, list[str]]]:
     return [(f"{row['title']}. {row['text'][:200]}", row["categories"]) for row in rows]
 
 
-def sent(texts: list[str], queries: list[str]) -> list[tuple[int, ...]]:
-    pages = PassedPages(JudgedTexts(texts))
-    pages.refresh(())
-    chooser = InterestChooser(pages, Attention(load_word_table()))
-    return [chooser.choose(query).topics for query in queries]
-
-
 def changed(concept: str) -> float:
     """The share of people whose messages change when they read about a concept."""
     random, rows = np.random.default_rng(5), articles()
@@ -61,7 +52,7 @@ def changed(concept: str) -> float:
         chosen = random.choice(len(pools), 4, replace=False)
         texts = [str(text) for pool in chosen for text in random.choice(pools[pool], 15, replace=False)]
         more = [str(text) for text in random.choice(about, READ, replace=False)]
-        different += sent(texts, queries) != sent(texts + more, queries)
+        different += messages(texts, queries) != messages(texts + more, queries)
     return different / PEOPLE
 
 

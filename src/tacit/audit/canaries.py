@@ -18,9 +18,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +37,9 @@ from tacit.audit.checks import (
     require,
     require_holders,
 )
+from tacit.audit.found import GuardAudit
 from tacit.audit.neighbours import CountedPair, history_of, log_table
-from tacit.audit.page import bar, exact_table
-from tacit.display import Displayed
+from tacit.audit.page import bar
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.ledger import Ledger, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
@@ -50,8 +48,8 @@ from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.rounds_analysis import even_chance_at
 from tacit.release.schedule import AdaptiveRounds, SingleCount
-from tacit.searchlog import SCHEMA, check_log
-from tacit.validation import place, real, whole
+from tacit.searchlog import check_log
+from tacit.validation import flag, place, real, whole
 
 MEMORY = Path("/dev/shm")
 """Where what does not fit goes: nothing of it is on a disk, whatever ends the process."""
@@ -95,18 +93,6 @@ def letters(number: int) -> str:
     return _WORD + "".join(chr(97 + int(digit)) for digit in f"{number:05d}")
 
 
-def records(histories: Sequence[tuple[str, Sequence[str]]], at: Any) -> pa.Table:
-    """Users with queries a minute apart, each with a click."""
-    rows = [
-        (user, query, at + timedelta(minutes=n), 1, f"http://{letters(0)}/{n}")
-        for user, queries in histories
-        for n, query in enumerate(queries)
-    ]
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
-    fields = zip(columns, SCHEMA, strict=True)
-    return pa.table({field.name: pa.array(column, field.type) for column, field in fields})
-
-
 @dataclass(frozen=True)
 class Secret:
     """A query about which is guessed: with others' queries where steps are published, and who may ask it."""
@@ -139,15 +125,18 @@ def guess(
         counted: called with all records and their counts, before the first draw.
     """
     number, line = accounts_for(plan)
-    planted = [(f"{s.queries[0]} {n}", s.queries) for s in secrets for n in range(number)]
+    asking = {
+        s: [(query, n, f"http://{letters(0)}/{n}") for n, query in enumerate(s.queries)] for s in secrets
+    }
+    planted = {f"{s.queries[0]} {n}": asking[s] for s in secrets for n in range(number)}
     if real:
         gone = [(s.person, s.queries[0]) for s, there in zip(secrets, asked, strict=True) if not there]
         users, queries = ([row[n] for row in gone] for n in (0, 1))
         taken = engine.load(pa.table({"user": pa.array(users, pa.string()), "query": queries}))
         log = log.anti_join(taken, ["user", "query"])
     else:
-        planted += [(s.person, s.queries) for s, there in zip(secrets, asked, strict=True) if there]
-    joined = log.union(engine.load(records(planted, at)))
+        planted |= {s.person: asking[s] for s, there in zip(secrets, asked, strict=True) if there}
+    joined = log.union(engine.load(log_table(planted, at)))
     counting = plan.count(engine, Preparation().apply(joined))
     counted(joined, counting)
     tables = withheld(plan.publish(engine, counting, OperatingSystemRandomness()))
@@ -162,7 +151,7 @@ def guess(
 
 
 def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting, at: Any) -> str:
-    """Count the log again with one person more, who goes beyond every bound: what is added is as stated."""
+    """One person more, who goes beyond every bound, adds to the counts of the log no more than is stated."""
     history = history_of(plan)
     if plan.schedule.selection is not None:  # where all that a person has is read, and cut afterwards
         history = [(letters(n % 5 + 90_000), n, None) for n in range(10)]
@@ -204,114 +193,6 @@ def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> lis
     return [(letters(n), f"{letters(n)}x") if several else (letters(n),) for n in range(number)]
 
 
-@dataclass(frozen=True, repr=False)
-class LogAudit(Displayed):
-    """What canaries in one release of a log showed.
-
-    Args:
-        plan: of the release.
-        right: how many coins were guessed right.
-        coins: how many there were.
-        accounts: of each canary.
-        charged: whether the run was paid for.
-        synthetic: nobody real is in the log.
-        checks: what one person more adds to the counts.
-        share: of the log's users, where there was no time for all.
-    """
-
-    plan: Plan[Any]
-    right: int
-    coins: int
-    accounts: int
-    charged: bool
-    synthetic: bool = False
-    checks: Sequence[ExactCheck] = ()
-    share: float = 1.0
-
-    @property
-    def epsilon(self) -> float:
-        """ε is at least this, with 95% confidence."""
-        return one_run_epsilon(self.right, self.coins, self.coins, self.plan.delta)
-
-    @property
-    def verdict(self) -> str:
-        """``held``, or ``broken`` where the bound exceeds the claim.
-
-        A sound mechanism is called broken once in a million, and where what δ stands for happens.
-        """
-        if not all(check.holds for check in self.checks):
-            return "broken"
-        surely = one_run_epsilon(self.right, self.coins, self.coins, 0.0, ALARM)
-        return "broken" if surely > self.plan.epsilon else "held"
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in one sentence."""
-        for check in self.checks:
-            if not check.holds:
-                return f"Broken: {check.name}: {check.found}."
-        share = f"{self.right:,} of {self.coins:,} coins were guessed right"
-        if not self.plan.mechanism.private:
-            return f"{share}: nobody is protected from whoever plants {self.accounts} accounts."
-        most = could_notice(self.coins, self.plan.delta)
-        return (
-            f"{share}: ε is at least {self.epsilon:.3g}, and {self.plan.epsilon:.3g} is promised. This run "
-            f"could have shown up to {most:.2g}; a bound of 0 is no clean bill."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        claimed = self.plan.epsilon if self.plan.mechanism.private else None
-        row = bar(str(self.plan.title), self.right, self.coins, claimed, bad=claimed is None)
-        return {
-            "audit": "log",
-            "mechanism": self.plan.name,
-            "parameters": self.plan.to_dict(),
-            "claimed": {"epsilon": claimed, "delta": self.plan.delta},
-            "measured": {
-                "epsilon": self.epsilon,
-                "confidence": 1 - SHOWN,
-                "right": self.right,
-                "guesses": self.coins,
-                "noticeable": could_notice(self.coins, self.plan.delta),
-            },
-            "accounts": self.accounts,
-            "share": self.share,
-            "checks": [asdict(check) for check in self.checks],
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "charged": self.charged,
-            "sensitive": not (self.charged or self.synthetic),
-            "page_parts": {
-                "title": "Audit of a log",
-                "about": f"{self.plan.title}, {self.plan.guarantee}; {self.coins:,} canaries of "
-                f"{self.accounts} accounts each in one run.",
-                "question": "Did this person ask that?",
-                "rows": [row],
-                "tables": [exact_table([asdict(check) for check in self.checks])] if self.checks else [],
-            },
-        }
-
-    def _summary(self) -> str:
-        return f"Audit of a log with {self.plan.title}, {self.plan.guarantee}: {self.verdict}"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("guessed right", f"{self.right:,} of {self.coins:,}"),
-            ("ε at least", f"{self.epsilon:.3f}"),
-            ("could have shown", f"{could_notice(self.coins, self.plan.delta):.2f}"),
-        ]
-
-    def _notes(self) -> list[str]:
-        kept = (
-            [] if self.charged or self.synthetic else ["Not charged: this result is as sensitive as the log."]
-        )
-        if self.share < 1:
-            kept.append(f"There was time for {self.share:.0%} of the users.")
-        marks = [f"{'holds' if c.holds else 'FAILS'}  {c.says} ({c.found})" for c in self.checks]
-        return [*marks, self.sentence, *kept]
-
-
 def audit_log(
     log: str | Path,
     plan: Mechanism | Plan[Any],
@@ -323,7 +204,7 @@ def audit_log(
     synthetic: bool = False,
     threads: int | None = None,
     report: Callable[[str], object] = str,
-) -> LogAudit:
+) -> GuardAudit:
     """Plant canaries beside a log, release it once in memory, and guess who asked.
 
     Args:
@@ -370,8 +251,7 @@ def audit_log(
         def counted(joined: Any, counting: Counting) -> None:
             if settled.mechanism.private:
                 report("counting with one person more")
-                check = partial(adds_beside, settled, engine, joined, counting, at)
-                checks.append(checked("adds_as_analysed", check))
+                checks.append(checked(adds_beside, settled, engine, joined, counting, at))
                 checks.extend(exact_checks(settled, (), OF_NOISE))
             report("drawing noise")
             if opened is not None:
@@ -379,8 +259,55 @@ def audit_log(
 
         report("counting")
         right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
-    accounts = accounts_for(settled)[0]
-    return LogAudit(settled, int(right.sum()), number, accounts, charge, synthetic, checks, part)
+    told = Told(settled, int(right.sum()), number, accounts_for(settled)[0])
+    return told.audit(checks, part, charge, flag("synthetic", synthetic))
+
+
+@dataclass(frozen=True)
+class Told:
+    """So many coins of canaries, each with so many accounts, were guessed right in one release."""
+
+    plan: Plan[Any]
+    right: int
+    coins: int
+    accounts: int
+
+    def audit(self, checks: Sequence[ExactCheck], share: float, charged: bool, synthetic: bool) -> GuardAudit:
+        """Say what they prove.
+
+        A sound mechanism is called broken once in a million, and where what δ stands for happens.
+        """
+        plan, (right, coins) = self.plan, (self.right, self.coins)
+        private = plan.mechanism.private
+        claimed, most = plan.epsilon if private else None, could_notice(coins, plan.delta)
+        epsilon = one_run_epsilon(right, coins, coins, plan.delta)
+        surely = one_run_epsilon(right, coins, coins, 0.0, ALARM) <= plan.epsilon
+        held = [(f"{check.says}.", check.holds, check.found) for check in checks]
+        if private:
+            held.append(("No more is proved of ε than is promised.", surely, f"ε ≥ {epsilon:.3f}"))
+        said = f"{right:,} of {coins:,} coins were guessed right"
+        sentence = f"{said}: nobody is protected from whoever plants {self.accounts} accounts."
+        if failed := [f"{says} Found: {found}." for says, holds, found in held if not holds]:
+            sentence = f"Broken. This does not hold: {' '.join(failed)}"
+        elif private:
+            sentence = f"{said}: ε is at least {epsilon:.3g}, and {claimed:.3g} is promised. This run could "
+            sentence += f"have shown up to {most:.2g}; a bound of 0 is no clean bill."
+        about = f"{plan.title}; {coins:,} canaries of {self.accounts} accounts each in one run."
+        paid = charged or synthetic
+        return GuardAudit(
+            audit="log",
+            about=about if share == 1 else f"{about} There was time for {share:.0%} of the users.",
+            claim=f"{plan.guarantee}.",
+            held=held,
+            sentence=sentence if paid else f"{sentence} Not charged: this is as sensitive as the log.",
+            measured={"epsilon": epsilon, "confidence": 1 - SHOWN, "right": right, "guesses": coins}
+            | {"noticeable": most},
+            rows=[bar(str(plan.title), right, coins, claimed, bad=claimed is None)],
+            sensitive=not paid,
+            figure={"question": "Did this person ask that?"},
+            more={"mechanism": plan.name, "parameters": plan.to_dict(), "share": share, "charged": charged}
+            | {"claimed": {"epsilon": claimed, "delta": plan.delta}, "accounts": self.accounts},
+        )
 
 
 def middle_of(log: Any, engine: Engine) -> Any:

@@ -1,23 +1,8 @@
 """Exact checks: what a mechanism does, held against the schedule from which its guarantee is computed.
 
 They look at a plan from outside: its real ``count`` runs, and its schedule is carried out on counts, or with
-noise, of our choice. Each ends with a :class:`Fault` or says what it found.
-
-- :func:`adds_as_analysed`: what one person adds is no more than stated, in sum and on one key;
-- :func:`compares_as_analysed`: noise off, which counts pass and what is published, exactly;
-- :func:`shows_as_analysed`: clicks and steps are shown with their queries alone, where the schedule says so;
-- :func:`draws_as_analysed`: the noise has the scale stated, for every key and table by itself;
-- :func:`diverges_as_claimed`: the exact divergence of what is executed, on neighbouring logs;
-- :func:`bits_are_fresh`: no random bits come twice;
-- :func:`charges_as_claimed`: the ledger is charged no less than is stated, and before anything is drawn.
-
-Of rounds and single counts, at the one place where numbers of a log meet noise:
-
-- :func:`holds_as_counted`: everybody's items, each once, as they are read from a log;
-- :func:`moves_as_stated`: what one person moves there, all noise and what follows from it being equal;
-- :func:`finds_as_stated`: what stands at a threshold is found, and what stands one step below is not;
-- :func:`widths_as_stated`: each noise has the distribution that is charged;
-- :func:`composes_as_claimed`: ε and δ of all noise and of chance finds, computed a second time.
+noise, of our choice. Each ends with a :class:`Fault` or says what it found, and its first line says what must
+hold. Of rounds and single counts they look at the one place where numbers of a log meet noise.
 """
 
 from __future__ import annotations
@@ -44,7 +29,6 @@ from scipy.stats import chi2
 from tacit.audit import exact
 from tacit.audit.neighbours import CountedPair, Log, log_table, pairs_of
 from tacit.audit.replicas import Numbered
-from tacit.privacy import GuaranteeKind
 from tacit.privacy.noise.randomness import KeyedRandomness, OperatingSystemRandomness, RandomSource
 from tacit.release import execution
 from tacit.release.engines import open_engine
@@ -256,8 +240,9 @@ def require_noise(noise: Whole, tail: Tail, width: float, named: str) -> None:
     require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{named}: keys share their noise")
 
 
-def bits_are_fresh() -> str:
+def bits_are_fresh(plan: Plan[Any]) -> str:
     """No eight bytes come twice: within a source, from another one, or under a key."""
+    del plan
     read: list[bytes] = []
     for _ in range(2):
         fresh, keyed = OperatingSystemRandomness(), KeyedRandomness.drawn("audit")
@@ -534,8 +519,7 @@ def moves_as_stated(plan: Plan[Any]) -> str:
 
 
 def finds_as_stated(plan: Plan[Any]) -> str:
-    """Items are brought to a threshold, or one step below, whatever their holders: those that reach it are
-    found, and in that round; of a single count with that number."""
+    """Of items brought to a threshold, or one step below it, exactly those that reach it are found."""
     selection: Any = plan.schedule.selection
     once, lots = isinstance(selection, SingleCount), np.random.default_rng(1)
     steps = [] if once else list(selection.rounds)
@@ -672,32 +656,17 @@ def charges_as_claimed(plan: Plan[Any]) -> str:
     return f"charged {charged.epsilon:.4g}, {charged.delta:.3g}, then drawn"
 
 
-_SAYS: Mapping[str, str] = {
-    "adds_as_analysed": "one person adds no more than is stated",
-    "compares_as_analysed": "with noise off, exactly what reaches the threshold passes",
-    "shows_as_analysed": "what belongs to a query is shown with it alone",
-    "draws_as_analysed": "the noise has the stated distribution, for each key by itself",
-    "diverges_as_claimed": "the exact divergence of what is executed is within (ε, δ)",
-    "finds_as_stated": "exactly what reaches a threshold is found",
-    "composes_as_claimed": "ε and δ hold by a second computation from what is drawn and compared",
-    "holds_as_counted": "everybody is one holder, of each item once",
-    "moves_as_stated": "one person moves each number that meets noise by one unit at most",
-    "widths_as_stated": "every noise has the distribution that is charged",
-    "tells_as_claimed": "all weeks together tell no more than is claimed",
-    "spends_as_stated": "all that a person weighs is within the allowance of all rounds",
-    "costs_as_planned": "rounds keep to the δ that they were planned for",
-    "costs_as_claimed": "ε and δ of all weeks hold by a second computation",
-    "bits_are_fresh": "no random bits are handed out twice",
-    "charges_as_claimed": "the ledger is charged all of it, before anything is drawn",
-}
+Check = Callable[..., str]
 
 
-def checked(name: str, check: Callable[[], str]) -> ExactCheck:
-    """Carry a check out, and say what came of it."""
+def checked(check: Check, plan: Any, *given: Any, over: Sequence[CountedPair] = ()) -> ExactCheck:
+    """Carry a check out, over several pairs of logs if there are any, and say what came of it."""
+    says = (check.__doc__ or check.__name__).partition("\n")[0].rstrip(".")
     try:
-        return ExactCheck(name, _SAYS.get(name, name), True, check())
+        found = [f"{pair.name}: {check(plan, pair, *given)}" for pair in over] or [check(plan, *given)]
     except Fault as fault:
-        return ExactCheck(name, _SAYS.get(name, name), False, str(fault))
+        return ExactCheck(check.__name__, says, False, str(fault))
+    return ExactCheck(check.__name__, says, True, "; ".join(found))
 
 
 def exact_checks(
@@ -710,36 +679,14 @@ def exact_checks(
         pairs: what is counted of neighbouring logs.
         only: the names of the checks wanted; all unless given.
     """
-    checks: dict[str, Callable[[], str]] = {}
+    checks: list[Check] = [compares_as_analysed]
+    over: dict[Check, tuple[Any, ...]] = {}
     if plan.schedule.selection is not None:
-        checks["holds_as_counted"] = lambda: holds_as_counted(plan)
-        checks["moves_as_stated"] = lambda: moves_as_stated(plan)
-        checks["finds_as_stated"] = lambda: finds_as_stated(plan)
-        checks["widths_as_stated"] = lambda: widths_as_stated(plan)
-        checks["composes_as_claimed"] = lambda: composes_as_claimed(plan)
-    elif plan.guarantee.kind is GuaranteeKind.K_QUERY:
-        checks["compares_as_analysed"] = lambda: compares_as_analysed(plan)
-    else:
-        checks["adds_as_analysed"] = lambda: _each(plan, pairs, adds_as_analysed)
-        checks["compares_as_analysed"] = lambda: compares_as_analysed(plan)
-        if any(part.within for part in plan.schedule):
-            checks["shows_as_analysed"] = lambda: shows_as_analysed(plan)
-        checks["draws_as_analysed"] = lambda: draws_as_analysed(plan)
-        checks["diverges_as_claimed"] = lambda: _diverges(plan, pairs)
-    if plan.mechanism.private:
-        checks["bits_are_fresh"] = bits_are_fresh
-        checks["charges_as_claimed"] = lambda: charges_as_claimed(plan)
-    for name, check in checks.items():
-        if not only or name in only:
-            yield checked(name, check)
-
-
-def _each(
-    plan: Plan[Any], pairs: Sequence[CountedPair], check: Callable[[Plan[Any], CountedPair], str]
-) -> str:
-    return "; ".join(f"{counted.name}: {check(plan, counted)}" for counted in pairs)
-
-
-def _diverges(plan: Plan[Any], pairs: Sequence[CountedPair]) -> str:
-    by = executed(plan)
-    return _each(plan, pairs, lambda made, counted: diverges_as_claimed(made, counted, by))
+        checks = [holds_as_counted, moves_as_stated, finds_as_stated, widths_as_stated, composes_as_claimed]
+    elif plan.mechanism.private:
+        checks += [shows_as_analysed] * any(part.within for part in plan.schedule) + [draws_as_analysed]
+        over = {adds_as_analysed: (), diverges_as_claimed: (executed(plan),)}
+    checks += [bits_are_fresh, charges_as_claimed] * plan.mechanism.private
+    for check in (*over, *checks):
+        if not only or check.__name__ in only:
+            yield checked(check, plan, *over.get(check, ()), over=pairs if check in over else ())

@@ -21,7 +21,6 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -146,16 +145,6 @@ def guess(profile: UserProfile, topic: int, rng: np.random.Generator) -> float:
         if len(children) == 0:
             return 0.0
         topic = int(rng.choice(children, p=tree.support[children] / tree.support[children].sum()))
-
-
-def cuts(tree: TopicTree, exposed: set[int], topic: int = 0) -> list[tuple[int, ...]]:
-    """All cuts through the exposed tree below a topic: where an adversary may begin."""
-    below = [int(child) for child in tree.children(topic) if int(child) in exposed]
-    found: list[tuple[int, ...]] = [(topic,)]
-    if below:
-        parted = product(*(cuts(tree, exposed, child) for child in below))
-        found += [tuple(each for part in parts for each in part) for parts in parted]
-    return found
 
 
 def recovered(

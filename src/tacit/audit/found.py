@@ -1,4 +1,4 @@
-"""What an audit of groups or of a pool found: claims that were checked, and a page of them."""
+"""What an audit of a guard found: claims that were checked, what was measured, and a page of it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class GuardAudit(Displayed):
         held: what must hold, whether it does, and what was found; one that fails breaks the claim.
         figure: its question, and how it counts where that is not by guesses about a coin.
         not_claimed: what the guard does not promise, whatever was measured.
+        more: further entries of its JSON form.
     """
 
     audit: str
@@ -55,6 +56,7 @@ class GuardAudit(Displayed):
     not_claimed: Sequence[str] = ()
     sensitive: bool = True
     figure: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -69,13 +71,20 @@ class GuardAudit(Displayed):
         tables = [table("What is claimed", checks, headings, (1, 2, 3))] if checks else []
         parts = {"title": self._summary(), "about": f"Claimed: {self.claim} {self.about}"} | dict(self.figure)
         parts |= {"rows": self.rows, "tables": [*tables, *self.tables], "notes": self._notes()[1:]}
-        return {name: getattr(self, name) for name in names} | {"checks": checks, "page_parts": parts}
+        found = {name: getattr(self, name) for name in names} | dict(self.more)
+        return found | {"checks": checks, "page_parts": parts}
 
     def _summary(self) -> str:
         return f"Audit of {self.audit} ({self.verdict})"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [(says, "holds" if holds else "FAILS", found) for says, holds, found in self.held]
+        rows: list[tuple[str, ...]] = [
+            (says, "holds" if holds else "FAILS", found) for says, holds, found in self.held
+        ]
+        for each in self.rows:
+            worst = "" if each["worst"] is None else f"at worst {each['worst']:.1f}"
+            rows.append((each["label"], f"{each['share']:.1f} of 100", worst))
+        return rows
 
     def _notes(self) -> list[str]:
         return [self.sentence, *(f"Not claimed: {each}" for each in self.not_claimed)]

@@ -396,7 +396,7 @@ def caught_series(name: str, sound: bool = False) -> bool:
     """Whether the check that a careless series names notices; ``sound`` is the shipped one."""
     make, stream, check = CARELESS[name]
     source = OperatingSystemRandomness()
-    return not checked(name, lambda: check(stream, source, Course if sound else make)).holds
+    return not checked(check, stream, source, Course if sound else make).holds
 
 
 def gallery(report: Callable[[str], object] = str, seconds: float | None = None) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,6 @@ Against groups whose profiles are computed anew at each step this is nearly alwa
 A group that vanishes when somebody leaves is remembered: terms of it that no group formed since shows are
 guessed to be the leaver's, for those who stayed would have brought theirs into a new group.
 
-**Fakes among newcomers** of groups of words: an attacker's accounts wait with real people until batches are
-drawn. He knows his own terms; whatever a batch shows is laid to each real member who is left.
-
 **The test of the noise** guesses from one noisy count whether a person marked a pair; how often it is right
 proves a lower bound on ε. The language attacker, and fakes against cohorts, are part of the report
 (:mod:`tacit.groups.report`).
@@ -32,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import hypergeom
 
 from tacit.audit.bounds import ALARM, Seen, at_least, at_most, best_line, epsilon_at
 from tacit.audit.canaries import spill
@@ -40,10 +36,8 @@ from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.page import bar, table
 from tacit.audit.replicas import Replicas, learned_score
-from tacit.groups.bundles import BATCH, FAKES, WAITING, batches, stand_together
 from tacit.groups.bundling import Bundler
 from tacit.groups.cohorts import load_cohorts
-from tacit.groups.criterion import Criterion
 from tacit.groups.report import GENERATIONS, fake_accounts
 from tacit.groups.service import Groups
 from tacit.groups.store import FILE, CohortStore, GroupsStore, Place, Store
@@ -128,54 +122,6 @@ class Observer:
             laid := sum(len(terms) for terms, _ in self._gone),
             sum(len(terms & own) for terms, own in self._gone) / laid if laid else 0.0,
         )
-
-
-@dataclass(frozen=True)
-class Infiltrated:
-    """What fakes among newcomers got.
-
-    Attributes:
-        batches: how many batches formed a group.
-        beyond: the chance that a victim's batch holds more fakes than it withstands.
-        exposed: the share of real members in these groups of whom a shown term is held by more than a share p
-            of the real members, or more than a share p of what real people brought is theirs.
-    """
-
-    batches: int
-    beyond: float
-    exposed: float
-
-
-def infiltrate(
-    people: Sequence[NDArray[np.int32]], fakes: Sequence[NDArray[np.int32]], criterion: Criterion, key: bytes
-) -> Infiltrated:
-    """Let fakes wait with real newcomers, and look at the batches that form.
-
-    Args:
-        people, fakes: the terms of each, ascending.
-        key: by which batches are drawn.
-    """
-    terms = {f"real-{n}": held for n, held in enumerate(people)}
-    terms |= {f"fake-{n}": held for n, held in enumerate(fakes)}
-    everybody = np.bincount(np.concatenate(list(terms.values())))
-    formed, members, exposed = 0, 0, 0
-    for batch in batches(terms, key):
-        shown = stand_together([terms[each] for each in batch], criterion, lambda ids: everybody[ids])
-        if shown is None:
-            continue
-        formed += 1
-        real = [terms[each] for each in batch if each.startswith("real")]
-        counts = np.array([sum(term in held for held in real) for term in shown.terms])
-        brought = int((counts > 0).sum())
-        members += len(real)
-        for held in real:
-            own = np.isin(shown.terms, held)
-            linked = (counts[own] > criterion.p * len(real)).any()
-            exposed += bool(linked or own.sum() > criterion.p * brought)
-    beyond = (
-        float(hypergeom.sf(FAKES, len(terms) - 1, len(fakes), BATCH - 1)) if len(terms) >= WAITING else 1.0
-    )
-    return Infiltrated(formed, beyond, exposed / members if members else 0.0)
 
 
 def lower_bound(generation: Generation, draws: int = 100_000, source: RandomSource | None = None) -> float:
@@ -401,12 +347,6 @@ def _words(attack: _Attack) -> dict[str, Any]:
             ("No member holds more than a share p of what is shown.", owned <= rule.p, f"{owned:.3f}"),
             ("No change that is shown is a term of who came or went.", not right, changes),
         ]
-        if len(people) >= WAITING:
-            attack.report("fakes among newcomers")
-            drawn = [list(people.values())[n] for n in attack.rng.permutation(len(people))[:WAITING]]
-            found = infiltrate(drawn[FAKES:], drawn[:1] * FAKES, rule, attack.rng.bytes(32))
-            says, measured["fakes"] = f"{FAKES} fakes among {WAITING} newcomers expose nobody.", asdict(found)
-            held.append((says, not found.exposed, f"{found.exposed:.1%}, {found.batches} batches formed"))
     return {
         "about": f"{len(people):,} people in {attack.made['groups']:,} groups.",
         "claim": claim if held else "nothing, for the paper's criterion bounds an average.",

@@ -12,7 +12,7 @@ the person has more of everything than may count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -32,7 +32,7 @@ from tacit.searchlog import SCHEMA
 START = datetime(2006, 3, 1)
 History = Sequence[tuple[str, int, str | None]]
 """(query, minutes after the beginning, clicked url)."""
-Log = dict[str, History]
+Log = Mapping[str, History]
 Key = tuple[str | None, ...]
 
 SCALES = 12
@@ -76,7 +76,8 @@ def log_table(log: Log, start: datetime = START) -> pa.Table:
         for query, minute, url in history
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5
-    return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
+    fields = zip(columns, SCHEMA, strict=True)
+    return pa.table({each.name: pa.array(column, each.type) for column, each in fields})
 
 
 def _name(prefix: str, number: int) -> str:
@@ -186,7 +187,7 @@ def pairs_of(plan: Plan[Any], only: Sequence[str] = ()) -> Iterator[tuple[str, L
     for name, number in people_of(plan).items():
         if only and name not in only:
             continue
-        others: Log = {f"u{n}": mine for n in range(number)}
+        others = {f"u{n}": mine for n in range(number)}
         if replacing and name != "alone":
             others |= {f"v{n}": other for n in range(number)}
         yield name, others | ({"somebody": other} if replacing else {}), others | {"somebody": mine}

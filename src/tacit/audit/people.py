@@ -10,7 +10,6 @@ anonymity, then mechanisms at several ε.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
-from tacit.audit.found import Deadline
-from tacit.audit.page import bar, share, table
-from tacit.display import Displayed
+from tacit.audit.found import Deadline, GuardAudit
+from tacit.audit.page import bar, table
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Plan
@@ -32,110 +30,6 @@ K = 10
 MECHANISMS = ("zealous", "adaptive")
 EPSILONS = (1.0, 4.0, 10.0)
 _MOST_FOUND = 2_000
-
-
-@dataclass(frozen=True, repr=False)
-class PeopleAudit(Displayed):
-    """What an attacker learns about people of a log.
-
-    Args:
-        users: of the log.
-        synthetic: nobody real is in the log.
-        found: for so many known searches, how many people were tried and found by hashed ids, and how many
-            further searches of theirs are read then.
-        guessed: for each way to publish, right guesses of how many, and the ε that is proved.
-        left_out: ways for which there was no time.
-    """
-
-    users: int
-    synthetic: bool
-    found: Sequence[dict[str, Any]]
-    guessed: Sequence[dict[str, Any]]
-    left_out: Sequence[str] = ()
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in one sentence."""
-        known = self.found[-1]
-        exact = next(each for each in self.guessed if each["epsilon"] is None)
-        noisy = [each for each in self.guessed if each["epsilon"] is not None]
-        most = max((each["right"] / each["guesses"] for each in noisy), default=0.5)
-        return (
-            f"Who knows {known['known']} searches finds {known['found'] / max(known['tried'], 1):.0%} of "
-            f"people behind hashed ids; exact counts give {exact['right']} of {exact['guesses']} secrets "
-            f"away; under noise {most:.0%} of guesses were right at most. What ε promises is the worst case."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        known = self.found[-1]
-        rows = [
-            bar(
-                f"Hashed ids: found by {each['known']} known search{'es' * (each['known'] > 1)}",
-                each["found"],
-                each["tried"],
-                None,
-                bad=True,
-            )
-            for each in self.found
-            if each is known and each["tried"]
-        ]
-        rows += [
-            bar(each["label"], each["right"], each["guesses"], each["loss"], bad=each["epsilon"] is None)
-            for each in self.guessed
-        ]
-        return {
-            "audit": "people",
-            "users": self.users,
-            "hashed": list(self.found),
-            "guessed": list(self.guessed),
-            "left_out": list(self.left_out),
-            "rows": rows,
-            "verdict": "held",
-            "sentence": self.sentence,
-            "sensitive": not self.synthetic,
-            "page_parts": {
-                "title": "Would they find you?",
-                "about": f"A log of {self.users:,} people. The first row is how many of 100 are found; in "
-                "the others a coin was thrown for a real person's rare query, and guessed from the release.",
-                "question": "Did this person search for that?",
-                "rows": rows,
-                "tables": [
-                    table(
-                        "Hashed ids",
-                        self.found,
-                        {
-                            "known": "Known searches",
-                            "tried": "People tried",
-                            "found": "Found",
-                            "read": "Further searches read of each",
-                        },
-                        (),
-                    )
-                ],
-            },
-        }
-
-    def _summary(self) -> str:
-        return f"People of a log of {self.users:,} users"
-
-    def _heading(self) -> Sequence[str]:
-        return "what is published", "right", "of", "at worst"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = [
-            (f"hashed ids, {e['known']} known", f"{e['found']:,}", f"{e['tried']:,}", "no limit")
-            for e in self.found
-        ]
-        for each in self.guessed:
-            limit = "no limit" if each["loss"] is None else f"{share(each['loss']):.0f}%"
-            rows.append((each["label"], f"{each['right']:,}", f"{each['guesses']:,}", limit))
-        return rows
-
-    def _notes(self) -> list[str]:
-        kept = [] if self.synthetic else ["As sensitive as the log: nothing of this was charged."]
-        kept += [f"No time was left for {each}." for each in self.left_out]
-        return [self.sentence, *kept]
 
 
 def audit_people(
@@ -151,7 +45,7 @@ def audit_people(
     synthetic: bool = False,
     threads: int | None = None,
     report: Callable[[str], object] = str,
-) -> PeopleAudit:
+) -> GuardAudit:
     """Attack people of a log under hashed ids, exact counts, and each mechanism at several ε.
 
     Args:
@@ -191,7 +85,7 @@ def audit_people(
             )
         chosen = [rare[n] for n in rng.permutation(len(rare))[:number]]
         at = middle_of(source, engine)
-        guessed = []
+        guessed: list[dict[str, Any]] = []
         for label, plan, proved in ways:
             if proved is not None and deadline.passed:
                 left_out.append(label)
@@ -209,7 +103,32 @@ def audit_people(
                     "guesses": len(tossed),
                 }
             )
-    return PeopleAudit(users, flag("synthetic", synthetic), found, guessed, left_out)
+    known_most, noisy = found[-1], [e for e in guessed if e["epsilon"] is not None]
+    caught = known_most["found"] / max(known_most["tried"], 1)
+    most = max((each["right"] / each["guesses"] for each in noisy), default=0.5)
+    rows = [bar(e["label"], e["right"], e["guesses"], e["loss"], bad=e["epsilon"] is None) for e in guessed]
+    if known_most["tried"]:
+        label = f"Hashed ids: found by {known_most['known']} known searches"
+        rows = [bar(label, known_most["found"], known_most["tried"], None, bad=True), *rows]
+    columns = {"known": "Known searches", "tried": "People tried", "found": "Found"}
+    columns |= {"read": "Further searches read of each"}
+    return GuardAudit(
+        audit="people",
+        claim="ε bounds what is told about anybody; hashed ids and exact counts promise nothing.",
+        about=f"A log of {users:,} people. The first row is how many of 100 are found; in the others a coin "
+        "was thrown for a real person's rare query, and guessed from the release.",
+        held=(),
+        sentence=f"Who knows {known_most['known']} searches finds {caught:.0%} of people behind hashed ids; "
+        f"exact counts give {guessed[0]['right']} of {guessed[0]['guesses']} secrets away; under noise "
+        f"{most:.0%} of guesses were right at most. What ε promises is the worst case.",
+        measured={"hashed": found, "guessed": guessed},
+        rows=rows,
+        tables=[table("Hashed ids", found, columns, ())],
+        not_claimed=[f"anything for {each}: no time was left." for each in left_out],
+        sensitive=not flag("synthetic", synthetic),
+        figure={"title": "Would they find you?", "question": "Did this person search for that?"},
+        more={"users": users, "hashed": found, "guessed": guessed, "left_out": left_out},
+    )
 
 
 def _hashed(engine: Engine, log: Any, known: int, rng: Any) -> tuple[int, list[dict[str, Any]], list[Secret]]:

@@ -58,25 +58,26 @@ def long_alone(rounds: SeriesRounds) -> SeriesRounds:
 
 @dataclass(frozen=True)
 class Stream:
-    """Who asks what in each week, and what happens between weeks.
+    """Who asks what in each week.
 
     Args:
         weeks: of each, pairs of a user and items.
         kinds: how many items there are.
         rounds: what is drawn and compared.
-        erased: after which week (from 1) which users are erased.
-        left_out: the weeks whose round was noted and not carried out.
     """
 
     weeks: list[Week]
     kinds: int
     rounds: SeriesRounds
-    erased: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    left_out: tuple[int, ...] = ()
 
-    def between(self, week: int, course: Course, make: Make) -> Course:
-        """What goes on after a week: the same course."""
-        del week, make
+    def carry_out(self, week: int, course: Course, source: RandomSource) -> None:
+        """Draw the round of a week, from 1."""
+        del week
+        course.draw_round(source)
+
+    def after(self, week: int, course: Course, people: NDArray[np.bool_], make: Make) -> Course:
+        """What goes on after a week, with the people of all runs who are there: the same course."""
+        del week, people, make
         return course
 
 
@@ -98,7 +99,7 @@ def each_by(items: int, size: int) -> Week:
 def found_weeks(stream: Stream, user: bool, runs: int, source: RandomSource, make: Make = Course) -> Found:
     """In which week each item is found (0: never), by run."""
     people = 1 + max(who for week in stream.weeks for who, _ in week)
-    course = make(stream.rounds)
+    course, there = make(stream.rounds), np.tile(np.arange(people) >= (not user), (runs, 1))
     for number, week in enumerate(stream.weeks, start=1):
         once = np.array([(who, item) for who, items in week for item in items if user or who])
         pairs = np.tile(once.reshape(-1, 2), (runs, 1))
@@ -106,16 +107,9 @@ def found_weeks(stream: Stream, user: bool, runs: int, source: RandomSource, mak
         course.make_room(people * runs, np.ones(stream.kinds * runs, np.uint8))
         numbered = np.stack([copies * people + pairs[:, 0], copies * stream.kinds + pairs[:, 1]], axis=1)
         course.begin_week(numbered.astype(np.int32), source)
-        if number in stream.left_out:
-            course.leave_out()
-        else:
-            course.draw_round(source)
+        stream.carry_out(number, course, source)
         course.end_week()
-        for after, users in stream.erased:
-            if after == number:
-                gone = [who for who in users if user or who]
-                course.erase((np.arange(runs)[:, None] * people + np.array(gone, int)).ravel())
-        course = stream.between(number, course, make)
+        course = stream.after(number, course, there, make)
     return np.maximum(course.found, 0).reshape(runs, stream.kinds)
 
 
@@ -205,9 +199,9 @@ def costs_as_planned(stream: Stream, source: RandomSource, make: Make = Course) 
 
 def series_checks(plan: Plan[Any], source: RandomSource) -> Iterator[ExactCheck]:
     """The cost of a plan, and what its course does on tiny streams planned at δ = 0.02."""
-    yield checked("costs_as_claimed", lambda: costs_as_claimed(plan))
+    yield checked(costs_as_claimed, plan)
     for name, (_, stream, check) in CARELESS.items():
-        found = checked(check.__name__, lambda s=stream, c=check: c(s, source))  # type: ignore[misc]
+        found = checked(check, stream, source)
         yield replace(found, says=f"{found.says} ({name} would not)")
 
 
