@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release import prose
-from tacit.release.mechanism import Mechanism
+from tacit.release.analysis import guarantee_of
+from tacit.release.mechanism import Mechanism, Plan
 from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.click import ClickMode
+from tacit.release.mechanisms.session import SessionPlan
+from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
 from tacit.release.prose import PaperSetting
 from tacit.release.thresholds import fresh_key_delta
 
@@ -247,11 +251,70 @@ def _known(plan: Mechanism[Any]) -> tuple[Event, Guarantee]:
     return plan.event, plan.guarantee
 
 
-def setting(plan: Mechanism[Any]) -> PaperSetting:
+def setting(plan: Plan[Any]) -> PaperSetting:
     """What the paper would choose."""
+    if isinstance(plan, ZealousPlan):
+        return _zealous_setting(plan)
+    if isinstance(plan, SessionPlan):
+        return _session_setting(plan)
     found = prose.paper_setting(plan)
     assert found is not None
     return found
+
+
+def _zealous_setting(plan: ZealousPlan) -> PaperSetting:
+    """Paper 004's choice, the budget shared evenly by the histograms (the paper has one)."""
+    asked = plan.mechanism
+    assert asked.epsilon is not None
+    epsilon, delta = asked.epsilon / len(asked.items), asked.delta / len(asked.items)
+    noise = 2 * asked.per_user / epsilon
+    if asked.users is None or asked.kind is GuaranteeKind.INDISTINGUISHABILITY:
+        return _approximate_setting(asked, noise, epsilon, delta)
+    tau = math.ceil(noise)
+    needed = -noise * math.log(2 * delta * tau / (asked.users * asked.per_user))
+    values = {
+        "noise": noise,
+        "threshold_1": float(tau),
+        "threshold_2": tau + max(-noise * math.log(-2 * math.expm1(-1 / noise)), needed),
+    }
+    why = (
+        "the paper takes τ = ceil(2m/ε), continuous noise and replacing neighbours; ours tries every τ that "
+        "can win, for integer noise and the neighbours asked for."
+    )
+    return PaperSetting(values, "paper 004, probabilistic differential privacy analysis", why)
+
+
+def _approximate_setting(asked: Zealous, noise: float, epsilon: float, delta: float) -> PaperSetting:
+    values = {
+        "noise": noise,
+        "threshold_1": 1.0,
+        "threshold_2": asked.per_user * (1 - math.log(2 * delta / asked.per_user) / epsilon),
+    }
+    # what the printed setting gives, at the next whole threshold
+    second = max(1, math.ceil(values["threshold_2"]))
+    printed = replace(asked.schedule_with(noise, 1, second), neighbours=Neighbours.REPLACE, users=None)
+    values["provable_delta"] = guarantee_of(printed).delta
+    why = (
+        "the paper joins the noise of replacing neighbours (2m/ε) to the threshold of add-remove (noise "
+        "m/ε), and its δ is larger than asked; ours is the least threshold at which δ holds."
+    )
+    return PaperSetting(values, "paper 004, indistinguishability analysis", why)
+
+
+def _session_setting(plan: SessionPlan) -> PaperSetting:
+    """Eq. 4.7 with one b and one K for both parts, as section 4.2.1.2 asks, solved for b and K."""
+    asked = plan.mechanism
+    assert asked.epsilon is not None and not asked.given
+    moves = [records for records in (asked.sensitivity, asked.counted_clicks) if records]
+    noise = 2 * sum(moves) / asked.epsilon
+    largest = max(moves)
+    bulk = math.fsum(n / 2 * math.exp((n - largest) / noise) for n in moves)
+    return PaperSetting(
+        {"noise": noise, "threshold": largest + noise * math.log(bulk / asked.delta), "noise_counts": noise},
+        "thesis 002, eq. 4.7 with α = e^(1/b)",
+        "the thesis lets one sequence move by all of a user's counts and has one noise scale for everything; "
+        "the scales may differ, and a sequence moves by less.",
+    )
 
 
 TABLES: dict[str, list[Callable[[], str]]] = {

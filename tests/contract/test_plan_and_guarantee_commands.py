@@ -155,8 +155,7 @@ def test_plan_zealous_round_trips_through_guarantee() -> None:
         assert found["epsilon"] == plan["epsilon"] <= 1
         assert found["delta"] == plan["delta"] <= 1e-6
     assert plan["threshold_2"] == 149
-    assert plan["paper"]["threshold_2"] == pytest.approx(78.66, abs=0.005)
-    assert plan["paper"]["provable_delta"] > 1e-3
+    assert plan["paper"]["epsilon"] >= plan["epsilon"] and plan["paper"]["source"].startswith("paper 004")
 
 
 def test_plan_session_charges_both_parts() -> None:
@@ -167,7 +166,7 @@ def test_plan_session_charges_both_parts() -> None:
         "sessions",
         "clicks",
     ]
-    assert plan["paper"]["noise"] > plan["noise"]
+    assert plan["paper"]["epsilon"] > plan["epsilon"]
 
 
 def test_k_query_has_no_epsilon() -> None:

@@ -93,7 +93,7 @@ def test_both_forms_of_sessions_agree_at_the_ends_of_time(tmp_path: Path) -> Non
         found = with_pauses(engine.log(tmp_path / "t.parquet"))
         paused = engine.table(found.order_by("place").select("paused"))["paused"].to_pylist()
     assert paused == [0, 0, 1, 0, 1, 1, 0]
-    assert BY_PAUSES.numbers(table["user"], time, table["user"]).tolist() == [0, 0, 1, 1, 2, 3, 3]
+    assert BY_PAUSES.numbers(table["user"], time).tolist() == [0, 0, 1, 1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("statistics", [True, False])

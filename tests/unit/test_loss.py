@@ -226,7 +226,7 @@ def test_the_filter_s_conversion_is_the_one_proven() -> None:
     assert found.epsilon(found.limit) == pytest.approx(4.0)
 
 
-def test_the_delta_of_events_wholeis_not_below_the_sum() -> None:
+def test_the_delta_of_events_together_is_not_below_the_sum() -> None:
     parts = (RareDisclosure(0.1), RareDisclosure(0.2), GaussianRounds(0.5, 1e-3, 1.0))
     whole = Composed(parts).guarantee
     assert Fraction(whole.delta) >= sum(Fraction(part.guarantee.delta) for part in parts)

@@ -61,10 +61,16 @@ def _show(value: float | None) -> str:
 
 
 def state_plan(mechanism: Plan[Any]) -> Statement:
-    """The parameters by name, what they give and mean, and the paper's choice under ``paper``."""
-    promised, paper = mechanism.guarantee, prose.paper_setting(mechanism)
+    """The parameters by name, what they give and mean, and under ``paper`` the paper's own figures.
+
+    That is its choice for the same request where the thesis has a table of it, else what it prints for ours.
+    """
+    promised, setting, figure = mechanism.guarantee, prose.paper_setting(mechanism), None
+    if setting is None:
+        figure = prose.paper_figure(mechanism)
     parameters = mechanism.given.to_dict()
-    printed: dict[str, float] = dict(paper.values) if paper is not None else {}
+    printed: dict[str, Any] = dict(setting.values) if setting else figure.to_dict() if figure else {}
+    source = setting or figure
     promise = _guarantee_document(promised)
     document: dict[str, Any] = {
         "mechanism": mechanism.name,
@@ -76,7 +82,7 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
         "schedule": mechanism.schedule.to_dict(),
         "utility": prose.figures(mechanism),
         "words": list(prose.words(mechanism)),
-        "paper": {**printed, "source": paper.source, "why": paper.why} if paper is not None else None,
+        "paper": {**printed, "source": source.source, "why": source.why} if source is not None else None,
     }
     rows = [
         (name.replace("_", " "), _show(value), _show(printed.get(name)))
@@ -85,15 +91,10 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
     ]
     for name in ("epsilon", "delta"):
         if promise[name] is not None:
-            rows.append((name, f"{promise[name]:.6g}", _show(printed.get(f"provable_{name}"))))
-    return Statement(
-        f"Plan for {mechanism.title}: {promised}",
-        document,
-        rows,
-        prose.words(mechanism),
-        paper.why if paper is not None else "",
-        ours="plan",
-    )
+            rows.append((name, f"{promise[name]:.6g}", _show(printed.get(name))))
+    why, words = source.why if source is not None else "", prose.words(mechanism)
+    title = f"Plan for {mechanism.title}: {promised}"
+    return Statement(title, document, rows, words, why, ours="plan")
 
 
 def _by_name(value: object) -> object:

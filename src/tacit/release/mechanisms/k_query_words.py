@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tacit.release.mechanisms.k_query import KQueryPlan
-from tacit.release.prose import DescribedStep, Notes, PaperSetting
+from tacit.release.prose import DescribedStep, Notes
 
 
 def words(plan: KQueryPlan) -> Sequence[str]:
@@ -29,14 +29,6 @@ def steps(plan: KQueryPlan) -> Sequence[DescribedStep]:
         DescribedStep("Drop rare queries", f"all records of a query with fewer than {plan.k} users"),
         DescribedStep("Count", f"how many users have each item of what is left: {items}"),
         DescribedStep("Publish", f"what at least {plan.k} users have, with exact counts and no noise"),
-    )
-
-
-def paper_setting(plan: KQueryPlan) -> PaperSetting:
-    return PaperSetting(
-        {"k": float(plan.k)},
-        "Adar's rule as paper 004 gives it",
-        "the paper counts all users, and says itself that an attacker's accounts defeat it.",
     )
 
 

@@ -10,7 +10,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import among, biased_counts, counted, taken
 from tacit.release.mechanisms.session import SessionPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, log_alpha, selection_figures
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, log_alpha, selection_figures
 from tacit.release.thresholds import mean_size
 
 THESIS_CLICKS = 4
@@ -171,21 +171,4 @@ def printed_with_clicks(plan: SessionPlan) -> PaperFigure:
         Neighbours.ADD_REMOVE,
         "thesis 002, eq. 4.7",
         "section 4.4 states the weaker of the two parts for its runs; independent noises add.",
-    )
-
-
-def paper_setting(plan: SessionPlan) -> PaperSetting | None:
-    """Eq. 4.7 with one b and one K for both parts, as section 4.2.1.2 asks, solved for b and K."""
-    asked = plan.mechanism
-    if asked.epsilon is None or asked.given:
-        return None
-    moves = [records for records in (asked.sensitivity, asked.counted_clicks) if records]
-    noise = 2 * sum(moves) / asked.epsilon
-    largest = max(moves)
-    bulk = math.fsum(n / 2 * math.exp((n - largest) / noise) for n in moves)
-    return PaperSetting(
-        {"noise": noise, "threshold": largest + noise * math.log(bulk / asked.delta), "noise_counts": noise},
-        "thesis 002, eq. 4.7 with α = e^(1/b)",
-        "the thesis lets one sequence move by all of a user's counts and has one noise scale for everything; "
-        "the scales may differ, and a sequence moves by less.",
     )

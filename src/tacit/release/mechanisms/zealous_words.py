@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.errors import ParameterError
-from tacit.privacy.guarantee import GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import THINGS, among, biased_counts, counted, taken
-from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, PaperSetting, selection_figures
+from tacit.release.mechanisms.zealous import ZealousPlan
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, selection_figures
 from tacit.release.thresholds import survival
 
 
@@ -144,43 +144,3 @@ def _noise(plan: ZealousPlan) -> float:
     if plan.noise == 0:
         raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
     return plan.noise
-
-
-def paper_setting(plan: ZealousPlan) -> PaperSetting | None:
-    """Paper 004's choice, the budget shared evenly by the histograms (the paper has one)."""
-    asked = plan.mechanism
-    if asked.epsilon is None:
-        return None
-    epsilon, delta = asked.epsilon / len(asked.items), asked.delta / len(asked.items)
-    noise = 2 * asked.per_user / epsilon
-    if asked.users is None or asked.kind is GuaranteeKind.INDISTINGUISHABILITY:
-        return _approximate_setting(asked, noise, epsilon, delta)
-    tau = math.ceil(noise)
-    needed = -noise * math.log(2 * delta * tau / (asked.users * asked.per_user))
-    values = {
-        "noise": noise,
-        "threshold_1": float(tau),
-        "threshold_2": tau + max(-noise * math.log(-2 * math.expm1(-1 / noise)), needed),
-    }
-    why = (
-        "the paper takes τ = ceil(2m/ε), continuous noise and replacing neighbours; ours tries every τ that "
-        "can win, for integer noise and the neighbours asked for."
-    )
-    return PaperSetting(values, "paper 004, probabilistic differential privacy analysis", why)
-
-
-def _approximate_setting(asked: Zealous, noise: float, epsilon: float, delta: float) -> PaperSetting:
-    values = {
-        "noise": noise,
-        "threshold_1": 1.0,
-        "threshold_2": asked.per_user * (1 - math.log(2 * delta / asked.per_user) / epsilon),
-    }
-    # what the printed setting gives, at the next whole threshold
-    second = max(1, math.ceil(values["threshold_2"]))
-    printed = replace(asked.schedule_with(noise, 1, second), neighbours=Neighbours.REPLACE, users=None)
-    values["provable_delta"] = guarantee_of(printed).delta
-    why = (
-        "the paper joins the noise of replacing neighbours (2m/ε) to the threshold of add-remove (noise "
-        "m/ε), and its δ is larger than asked; ours is the least threshold at which δ holds."
-    )
-    return PaperSetting(values, "paper 004, indistinguishability analysis", why)
