@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,55 @@ def test_nothing_goes_with_a_sensitive_or_unreadable_query() -> None:
     for query in ("depression", "side effects", "church", "fahrradkettenreinigung und pflege"):
         assert chosen(BIKES + BREAD, query) == []
     assert recogniser().concept_of_query("bike shop") == PASSED
+
+
+EVERYDAY = Path(__file__).parents[2] / "benchmarks" / "specimens" / "everyday.txt"
+
+
+def everyday() -> dict[str, list[list[str]]]:
+    """The lines of an everyday person's specimen, by their kind."""
+    found: dict[str, list[list[str]]] = {}
+    for line in EVERYDAY.read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            kind, *rest = (part.strip() for part in line.split(" |"))
+            found.setdefault(kind, []).append(rest)
+    return found
+
+
+def test_an_everyday_person_sends_what_was_judged_sensible_and_nothing_private() -> None:
+    person = everyday()
+    pages = passed_texts([" ".join(page) for page in person["page"] + person["private page"]])
+    assert not pages.passed[len(person["page"]) :].any()
+    chooser, topics = InterestChooser(pages, Attention(load_word_table())), 0
+    for query, *sensible in person["query"]:
+        sent = [NAMES[topic] for topic in chooser.choose(query).topics]
+        assert set(sent) <= set(sensible), (query, sent)
+        topics += len(sent)
+    assert topics >= 20
+    assert not any(chooser.choose(query).topics for (query,) in person["private query"])
+
+
+def test_a_topic_goes_with_a_query_that_has_its_words_not_words_like_them() -> None:
+    travel = ["Premier League goals", "Striker joins the football club", "World Cup goalkeeper"]
+    assert chosen(travel, "hotel in porto") == []
+    assert chosen(travel, "football club") == ["Football"]
+
+
+def test_a_page_near_something_sensitive_never_decides_alone() -> None:
+    """It has the query's word and supports a topic that may be sent, but it may be one that escaped."""
+    doubtful = "Zwartberg: peloton bikes, hospital doctors and patients and their knees"
+    scores = people_topics().scores([doubtful])[0]
+    assert scores.max() > scores[people_topics().sensitive].max() >= 0.5 * scores.max()
+    pages = JudgedTexts([*BIKES, doubtful])
+    pages.pages["concept"] = PASSED
+    escaped = PassedPages(pages)
+    escaped.refresh(())
+    assert InterestChooser(escaped, Attention(load_word_table())).choose("zwartberg").topics == ()
+
+
+def test_a_query_of_unknown_words_is_read_through_the_pages_that_hold_it() -> None:
+    assert chosen(BIKES, "zwartberg") == []
+    assert chosen([*BIKES, "Zwartberg: a gravel bike race"], "zwartberg") == ["Cycling"]
 
 
 def test_a_mark_takes_a_topic_and_its_pages_away() -> None:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from tacit.taxonomy.people import PeopleTaxonomy, Phrase, load_people
 from tacit.text.tokens import words
-from tacit.text.vectors import COMMONEST, FAMILIAR, WordTable, load_word_table
+from tacit.text.vectors import COMMONEST, FAMILIAR, WordTable, load_word_table, plural_forms
 
 _Float32 = npt.NDArray[np.float32]
 
@@ -147,6 +147,15 @@ class PeopleTopics:
                 said[" ".join(phrase)] = (1 + np.log(times)) * row.weight * own
         order = sorted((word for word in said if said[word] > 0), key=lambda word: (-said[word], word))
         return tuple(word for word in order[:count] if said[word] >= said[order[0]] / 4)
+
+    def listed(self, text: str) -> set[int]:
+        """The topics that list a word of a text, in singular or plural, or a phrase that stands in it."""
+        found = set()
+        for phrase in self._phrases(text):
+            for form in plural_forms(phrase[0]) if len(phrase) == 1 else (phrase,):
+                columns = self._listed.get((form,) if isinstance(form, str) else form, [])
+                found.update(self.topics[columns].tolist())
+        return found
 
     def column(self, topic: int) -> int:
         """The column of a topic of the tree."""

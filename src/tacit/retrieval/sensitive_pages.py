@@ -3,7 +3,8 @@
 A page is **caught** if any of these holds:
 
 1. it contains a *telling* word or name of a concept: one that hardly ever stands in innocent texts;
-2. one of the three topics it is most likely about (:mod:`tacit.retrieval.people_topics`) is sensitive;
+2. the topic it is most likely about (:mod:`tacit.retrieval.people_topics`) is sensitive, or the second or
+   third is, with an F of at least 0.42 and half of the best;
 3. for some concept c, ``4 (best F in c - best innocent F) + 0.3 regression of c`` reaches a threshold, where
    the regression reads the direction of the text and its best F in every concept;
 4. it cannot be read: too few of its words are known, or it is written in another language.
@@ -36,8 +37,9 @@ PASSED = -1
 UNREADABLE = 127
 """Stands for the concept of a page of which nobody can tell what it is about."""
 
-BEST = 3
-"""So many of a text's topics are asked whether they are sensitive."""
+BEST, _PART, _SAYS = 3, 0.5, 0.42
+"""So many of a text's topics are asked whether they are sensitive; beside the best one those with this part
+of its F, and with this F at least."""
 _MARGIN, _REGRESSION = 4.0, 0.3
 _KNOWN = 0.35
 """At least this share of a text's words must be in the table."""
@@ -98,10 +100,13 @@ class Recogniser:
         if scores is None:
             scores = self.topics.scores(texts)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :BEST]
+        least = np.maximum(_SAYS, _PART * scores.max(axis=1))
         excess = self.evidence(texts, scores) - self._thresholds
         for place, text in enumerate(texts):
             told = self.told(text)
-            near = [int(c) for c in self._concept[order[place]] if c >= 0]
+            best = order[place]
+            says = (scores[place, best] >= least[place]) | (best == best[0])
+            near = [int(c) for c in self._concept[best[says]] if c >= 0]
             if told is not None:
                 found[place] = told
             elif not self.readable(text):

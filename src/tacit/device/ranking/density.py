@@ -6,13 +6,15 @@ removed, each at length 1) weighted by ``(1 + ln tf) idf``, without the query's 
 results d and pages h::
 
     density[h] = mean of the 10 largest C[h, other pages]          (kept a page, updated as pages come)
-    r[h]       = mean of the 10 largest C[:, h]+
+    r[h]       = mean of the 20 largest C[:, h]+
     u[h]       = (density[h] / largest density)^12 r[h]^2;         w = u over its 20 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift[d]    = gate * 30 (g[d] - mean g),    gate = clip((z - 0.20) / 0.04, 0, 1)
+    lift[d]    = gate * 30 (g[d] - mean g),    gate = clip((z - 0.19) / 0.04, 0, 1)
+    z          = mean of the five largest g - mean g + 0.2 ln(sum of w[h] r[h] / mean r)
 
-z is the mean of the five largest g less the mean of all. The gate keeps a history quiet that has nothing
-dense near the results: similarity to single pages finds something for any query, and moves it for nothing.
+The gate keeps a history quiet that has nothing dense near the results: similarity to single pages finds
+something for any query, and moves it for nothing. It asks two things: do the results part into near and far,
+and are the pages that say so nearer to these results than the history is as a whole?
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ from tacit.device.profile.arrays import Bags
 
 _Float32 = npt.NDArray[np.float32]
 
-WINDOW = 1_000
+WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
-_LIKE, _RESULTS, _PAGES = 10, 10, 20
+_LIKE, _RESULTS, _PAGES = 10, 20, 20
 _POWER, _STRENGTH = 12, 30.0
-_GATE, _WIDTH = 0.20, 0.04
+_GATE, _WIDTH, _NEARER = 0.19, 0.04, 0.2
 _CHUNK = 512
 
 
@@ -115,6 +117,7 @@ def lift(results: _Float32, pages: _Float32, density: Density) -> Lift:
     near = shown @ towards
     few = min(5, len(near))
     z = float(np.partition(near, -few)[-few:].mean() - near.mean())
+    z += _NEARER * float(np.log(weights @ relevance[best] / max(float(relevance.mean()), 1e-6)))
     gate = min(1.0, max(0.0, (z - _GATE) / _WIDTH))
     if gate == 0:
         return nothing

@@ -8,11 +8,13 @@ of the best.
 - The **sendable set**: topics supported by at least three pages that passed, and by at least 1 in 100 of
   them; never a sensitive one, a marked one or its twin, nor a *neighbour*: an innocent topic where texts
   about sensitive matters land (measured on public texts by ``scripts/build_recogniser.py``).
-- A topic of the set is **near** a query if it is among the five best topics of the query itself, with F of at
-  least 0.45 and 0.7 of the best; or if a page that passed holds all the query's words and has the topic among
-  its thirty best, with at least 0.6 of its best.
-- Near topics rank by ``F(q, t) + 0.4 min(2, such pages)``. At most three go out, each with at least 0.75 of
-  the first; none where the query itself may be about something sensitive, or cannot be read.
+- A topic of the set is **near** a query if it lists a word of it and is among the five best topics of the
+  query itself, with F of at least 0.45 and 0.7 of the best; or if a *clear* page holds all the query's words
+  and has the topic among its thirty best, with at least 0.8 of its best. A page is clear if it passed and no
+  sensitive topic has half of its best F: one page alone may decide here, so that one which escaped must not.
+- Near topics rank by ``F(q, t) + 0.8 min(3, such pages)``. At most three go out, each with at least 0.75 of
+  the first; none where the query itself may be about something sensitive. Where nobody can read the query,
+  such pages alone decide.
 
 So what goes out is a function of the query, the pages that passed, the marks, and public data.
 """
@@ -44,8 +46,8 @@ FEWEST, SHARE = 3, 0.01
 TWIN = 0.6
 """A topic whose words point as near as this to those of a marked one goes with it."""
 _OWN, _OWN_SCORE, _OWN_PART = 5, 0.45, 0.7
-_PAGE_PART = 0.6
-_PAGE_WORTH, _PAGES = 0.4, 2
+_PAGE_PART, _CLEAR = 0.8, 0.5
+_PAGE_WORTH, _PAGES = 0.8, 3
 _MOST, _LEAST_PART = 3, 0.75
 
 Flags = npt.NDArray[np.bool_]
@@ -179,17 +181,18 @@ class InterestChooser:
         if not sendable.any():
             return Chosen(Decision.NO_EVIDENCE)
         concept = recogniser().concept_of_query(query)
-        if concept != PASSED:
-            return Chosen(Decision.UNREADABLE if concept == UNREADABLE else Decision.SENSITIVE)
+        if concept not in (PASSED, UNREADABLE):
+            return Chosen(Decision.SENSITIVE)
         own = people.scores([query])[0]
-        holding = self._holding(query, len(sendable))
+        holding = self._holding(query, people)
         best = float(own.max())
         order = np.argsort(-own, kind="stable")[:_OWN]
         near = {
             int(people.topics[column])
             for column in order.tolist()
-            if own[column] >= _OWN_SCORE and own[column] >= _OWN_PART * best
+            if concept == PASSED and own[column] >= _OWN_SCORE and own[column] >= _OWN_PART * best
         }
+        near &= people.listed(query)
         near.update(np.flatnonzero(holding).tolist())
         found = {
             topic: float(own[people.column(topic)]) + _PAGE_WORTH * min(_PAGES, int(holding[topic]))
@@ -198,14 +201,19 @@ class InterestChooser:
         }
         ranked = sorted(found, key=lambda topic: (-found[topic], topic))[:_MOST]
         kept = tuple(topic for topic in ranked if found[topic] >= _LEAST_PART * found[ranked[0]])
-        return Chosen(Decision.PERSONALISED if kept else Decision.NO_EVIDENCE, kept)
+        if not kept:
+            return Chosen(Decision.NO_EVIDENCE if concept == PASSED else Decision.UNREADABLE)
+        return Chosen(Decision.PERSONALISED, kept)
 
-    def _holding(self, query: str, topics: int) -> npt.NDArray[np.int64]:
-        """Count, for each topic, the pages that passed, hold all the query's words and are about it."""
+    def _holding(self, query: str, people: PeopleTopics) -> npt.NDArray[np.int64]:
+        """Count, for each topic, the clear pages that hold all the query's words and are about it."""
         words = QueryWords(self._attention.table, query)
+        concept = people.people.concept
         if not len(words.shares) or not len(self._pages.bags):
-            return np.zeros(topics, np.int64)
+            return np.zeros(len(concept), np.int64)
         whole = self._attention.coverage(words, self._pages.bags) >= 1 - 1e-4
         about, scores = self._pages.pages["topics"][whole], self._pages.pages["scores"][whole]
-        near = (about >= 0) & (scores >= _PAGE_PART * scores[:, :1])
-        return np.bincount(about[near], minlength=topics)
+        part = scores / np.maximum(scores[:, :1], 1e-6)
+        clear = ~((about >= 0) & (concept[about] >= 0) & (part >= _CLEAR)).any(axis=1)
+        near = (about >= 0) & (part >= _PAGE_PART) & clear[:, None]
+        return np.bincount(about[near], minlength=len(concept))
