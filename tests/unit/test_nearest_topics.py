@@ -1,4 +1,4 @@
-"""The nearest rows by blocks are the nearest by sorting everything; columns read flat are the table's."""
+"""The nearest topics are the nearest by sorting everything; columns read flat are the table's."""
 
 from __future__ import annotations
 
@@ -9,47 +9,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.retrieval import nearest as nearest_module
-from tacit.retrieval.nearest import nearest_rows
-from tacit.retrieval.topic_vectors import load_topic_vectors
+from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors
 from tacit.taxonomy import TopicTree
 from tacit.taxonomy.wordnet import FlatColumns
+from tacit.text.vectors import load_word_table
 
 
-@pytest.mark.parametrize("block", [1, 7, 1_000])
 @pytest.mark.parametrize("count", [1, 5, 39])
-def test_the_best_of_all_blocks_are_kept(block: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest_module, "_BLOCK", block)
+def test_the_nearest_are_those_of_sorting_everything(count: int) -> None:
     random = np.random.default_rng(3)
     matrix = random.integers(-3, 4, (40, 4)).astype(np.float32)  # small numbers: many equal products
-    asked = matrix[[5, 9, 5, 0, 31]]
-    rows, best = nearest_rows(matrix, asked, count, first=1)
+    tree = TopicTree.from_paths(((f"topic {number:02}",), 1.0) for number in range(39))
+    asked = np.stack([*matrix[[5, 9, 5, 0, 31]], np.zeros(4, np.float32)])
+    rows, best = TopicVectors(tree, matrix, load_word_table()).nearest(asked, count)
     products = asked @ matrix.T
-    products[:, 0] = -np.inf
-    expected = np.argsort(-products, axis=1, kind="stable")[:, :count]
+    products[:, 0] = -np.inf  # the root is near nothing
+    expected = np.argsort(-products, axis=1, kind="stable")[:, :count]  # of equal ones the lower first
     assert rows.tolist() == expected.tolist()
     assert np.array_equal(best, np.take_along_axis(products, expected, axis=1))
-
-
-@pytest.mark.parametrize("count", [1, 3, 50])
-@pytest.mark.parametrize(("size", "width"), [(51, 50), (4_000, 50), (20_000, 30)])
-def test_a_threshold_from_blocks_misses_none_of_the_nearest(size: int, width: int, count: int) -> None:
-    random = np.random.default_rng(size)
-    rows = random.normal(size=(size, width)).astype(np.float32)
-    rows[size // 2 :] = rows[: size - size // 2]  # every row twice: equal products in different blocks
-    asked = np.stack([*rows[1:20], rows[3] * 1e-3, np.zeros(width, np.float32), -rows[5]])
-    found, best = nearest_rows(rows, asked, count, first=1)
-    products = asked @ rows[1:].T
-    expected = np.argsort(-products, axis=1, kind="stable")[:, :count]
-    assert np.allclose(best, np.take_along_axis(products, expected, axis=1), atol=1e-5)
-    assert all(len(set(row)) == count for row in found.tolist())
-
-
-def test_of_equal_products_the_lower_row_comes_first_and_rows_before_the_first_are_none() -> None:
-    rows = np.zeros((6, 3), np.float32)
-    rows[[0, 2, 4], 0] = 1
-    found, products = nearest_rows(rows, np.array([[1, 0, 0]], np.float32), 4, first=1)
-    assert found[0].tolist() == [2, 4, 1, 3] and products[0].tolist() == [1, 1, 0, 0]
 
 
 def test_a_taxonomy_of_its_root_alone_has_no_nearest_topic() -> None:

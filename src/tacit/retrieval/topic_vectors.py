@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
-from tacit.retrieval.nearest import nearest_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
 
@@ -51,7 +50,14 @@ class TopicVectors:
         count = min(count, len(self.tree) - 1)
         if count < 1:  # the root alone, which is no answer
             return np.empty((len(vectors), 0), np.int32), np.empty((len(vectors), 0), np.float32)
-        return nearest_rows(self.matrix, vectors, count, first=1)
+        rows = np.empty((len(vectors), count), np.int32)
+        cosines = np.empty((len(vectors), count), np.float32)
+        for place, vector in enumerate(vectors):
+            alike = self.matrix[1:] @ vector
+            found = np.flatnonzero(alike >= np.partition(alike, -count)[-count])
+            order = np.argsort(-alike[found], kind="stable")[:count]  # of equal ones the lower topic first
+            rows[place], cosines[place] = 1 + found[order], alike[found[order]]
+        return rows, cosines
 
 
 def _unit(rows: _Float32) -> _Float32:
