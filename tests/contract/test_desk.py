@@ -98,6 +98,8 @@ def test_a_release_from_form_to_site(home: Path) -> None:
             "before anything is spent"
         )
         assert not (home / "log.parquet.ledger").exists()
+        asked = {name: RELEASE[name] for name in ("log", "mechanism", "epsilon", "delta")}
+        planned = post(client, "/plan", address, **asked, users="300").headers["location"].rpartition("/")[2]
         bad = client.get("/release", params={**RELEASE, "filled": "1", "output": "../elsewhere"}).text
         assert "name a new folder" in bad and "Start it" not in bad
         answer = post(client, "/release", address, **RELEASE, output="week-01")
@@ -106,6 +108,9 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         until(lambda: job.standing is not JobStanding.RUNNING)
         assert job.standing is JobStanding.DONE, job.said("stderr")
         assert verify(home / "week-01", home / "log.parquet.ledger")
+        until(lambda: desk.jobs.find(planned).standing is not JobStanding.RUNNING)
+        plan = client.get(f"/jobs/{planned}").text
+        assert "users must have" in plan and "To expect of a log of 300 users" in plan, plan
         shown = client.get(f"/jobs/{job.name}").text
         assert "tacit release zealous" in shown and "See the page it made" in shown
         page = client.get("/page/week-01/release.html")
@@ -129,11 +134,11 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         served(home) as (desk, address),
         let_in(address, desk.admission.place, desk.admission.address) as client,
     ):
-        assert [each.standing for each in desk.jobs.all()] == [JobStanding.DONE] * 2, (
+        assert [each.standing for each in desk.jobs.all()] == [JobStanding.DONE] * 3, (
             "a restart loses nothing"
         )
         listed = client.get("/jobs").text
-        assert listed.count('class="tag done"') == 2
+        assert listed.count('class="tag done"') == 3
 
 
 def test_nobody_else_starts_stops_or_reads(home: Path) -> None:

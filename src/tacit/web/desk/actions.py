@@ -195,15 +195,8 @@ def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
 
 
 def _plan(_shelf: Shelf, values: Values) -> list[str]:
-    paid = price(values)
-    return [
-        "plan",
-        one(values, "mechanism"),
-        *paid,
-        *_number(values, "users", whole=True),
-        *_more(values),
-        "--json",
-    ]
+    users = _number(values, "users", whole=True)
+    return ["plan", one(values, "mechanism"), *price(values), *users, *_more(values)]
 
 
 def _release(shelf: Shelf, values: Values) -> list[str]:

@@ -132,9 +132,7 @@ class Desk:
         job = self.jobs.find(request.path_params["name"])
         standing, shows = job.standing, job.asked.get("shows")
         made = shows if standing is JobStanding.DONE and shows and (self.home / shows).is_file() else None
-        return self.render(
-            request, "job.html.j2", job=job, standing=standing, made=made, planned=_planned(job, standing)
-        )
+        return self.render(request, "job.html.j2", job=job, standing=standing, made=made)
 
     def stop(self, request: Request) -> Response:
         """Stop a job."""
@@ -222,24 +220,6 @@ def open_desk(home: Path, port: int) -> Iterator[Desk]:
         yield Desk(home, state, port)
     finally:
         state.close()
-
-
-def _planned(job: Job, standing: JobStanding) -> dict[str, Any] | None:
-    """What a plan says, for its page."""
-    import json
-
-    from tacit.privacy import Guarantee
-    from tacit.release.document.words import verdict_on
-
-    words = job.asked["words"]
-    if standing is not JobStanding.DONE or not words or words[0] != "plan":
-        return None
-    try:
-        said = json.loads(job.said("stdout"))
-        promise = {name: said[name] for name in ("kind", "neighbours", "epsilon", "delta")}
-        return {**said, "verdict": verdict_on(Guarantee.from_dict(promise), users=said.get("expected_users"))}
-    except (ValueError, KeyError, TacitError):
-        return None
 
 
 def _size(number: int) -> str:
