@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
-from rich.tree import Tree
 
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress
@@ -48,17 +47,17 @@ def generalise(
         "algorithm": algorithm,
     }
 
-    drawn: dict[str, Tree] = {}
-    for label in sorted((*found.topics, *found.hidden)):
-        above, _, name = label.rpartition("/")
-        hidden = Text.assemble((name, "dim strike"), ("  hidden", "dim"))
-        line = Text(name, "bold green") if label in found.topics else hidden
-        drawn[label] = drawn[above].add(line) if above else Tree(line)
-    kept = (f"{len(found.topics)} of {len(drawn)} topics stay", "bold")
+    lines = [
+        Text(label, "bold green")
+        if label in found.topics
+        else Text.assemble((label, "dim strike"), ("  hidden", "dim"))
+        for label in sorted((*found.topics, *found.hidden))
+    ]
+    kept = (f"{len(found.topics)} of {len(lines)} topics stay", "bold")
     figures = f"  risk {found.risk:.4f} of at most {delta:g}  utility {found.utility:+.3f}"
     alone = Text.assemble(("No profile is sent:", "bold"), f" {found.reason}.")
     said = Text.assemble(kept, figures) if found.sent else alone
-    emit(summary, *list(drawn.values())[:1], said)
+    emit(summary, *lines, said)
 
 
 register = verb(generalise, '"java" --profile me.profile --delta 0.1 --json', by="tacit.device:Guard")

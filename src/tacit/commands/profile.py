@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 from rich.text import Text
-from rich.tree import Tree
 
 from tacit.commands.options import ForceFlag, moment_option
 from tacit.commands.verbs import Panel, verb, verb_group
-from tacit.terminal import emit, progress
+from tacit.terminal import emit, progress, table
 
 PANEL = Panel.DEVICE
 
@@ -69,9 +68,9 @@ def sensitive(profile: ProfileFile) -> None:
 
 def show(
     profile: ProfileFile,
-    top: Annotated[int, typer.Option(help="Draw the topics with the most documents.", min=1)] = 25,
+    top: Annotated[int, typer.Option(help="List the topics with the most documents.", min=1)] = 25,
 ) -> None:
-    """Draw a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
+    """List a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger, ProfileStore
 
     with ProfileStore.opened(profile) as store:
@@ -82,19 +81,12 @@ def show(
         ]
     tree = loaded.tree
 
-    def describe(topic: int) -> Text:
-        line = Text(f"{tree.names[topic]}  ")
-        line.append(f"{loaded.support[topic]:g}", style="cyan")
-        if topic in loaded.sensitivity:
-            line.append(f"  sensitive {loaded.sensitivity[topic]:g}", style="bold red")
-        return line
-
     busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
-    shown = {above for topic in [*busiest, *loaded.sensitive] for above in [*tree.ancestors(topic), topic]}
-    drawn: dict[int, Tree] = {}
-    for topic in sorted(shown):
-        above = drawn.get(int(tree.parent[topic]))
-        drawn[topic] = Tree(describe(topic)) if above is None else above.add(describe(topic))
+    rows = [
+        (tree.label(topic), f"{loaded.support[topic]:g}", f"sensitive {kept:g}" if kept else "")
+        for topic in sorted({*busiest, *loaded.sensitive})
+        for kept in [loaded.sensitivity.get(topic, 0.0)]
+    ]
     summary = (
         f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, {len(loaded.sensitivity)} "
         f"sensitive topics ({len(loaded.sensitive)} in the profile)"
@@ -105,8 +97,8 @@ def show(
         f"{one['upstream']}: {one['queries']:,} queries, {one['with_topics']:,} of them with topics"
         for one in told
     ]
-    root = drawn.get(0, Text("(empty)", style="dim"))
-    emit(loaded.as_data() | {"upstreams": told}, root, summary, *exposed)
+    listed = table(("topic", "documents", ""), rows)
+    emit(loaded.as_data() | {"upstreams": told}, *([listed] if rows else []), summary, *exposed)
 
 
 def protect(
