@@ -14,7 +14,7 @@ import pytest
 from tacit.pool.protocol.counting import Actions, QueryCounter
 from tacit.pool.protocol.population import adult
 from tacit.pool.protocol.tree import Tree
-from tacit.pool.simulation.traffic import SimulationSetting, Stream, draw_stream, simulate
+from tacit.pool.simulation.traffic import QueryStream, SimulationSetting, draw_stream, simulate
 
 EPOCH = 59.0
 K = 30
@@ -29,7 +29,7 @@ def linked(addresses: dict[int, set[int]], seen: dict[object, set[int]]) -> dict
     return {address: things[0] for address, things in found.items() if len(things) == 1}
 
 
-def hour(people: int, seed: int = 1) -> tuple[SimulationSetting, Stream, dict[int, set[int]]]:
+def hour(people: int, seed: int = 1) -> tuple[SimulationSetting, QueryStream, dict[int, set[int]]]:
     """An hour of queries, one a minute each, and the epochs in which each address sent something."""
     setting = SimulationSetting(k=K, window=120.0, people=people, every=60.0, windows=29, seed=seed)
     stream = draw_stream(setting, adult(), np.random.default_rng(seed))

@@ -18,7 +18,7 @@ from tacit.pool.protocol.cuts import Codes, cut_region, median_cut
 from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
 from tacit.pool.protocol.tree import Corners, losses
-from tacit.pool.simulation.traffic import Floats, Numbers, PoolSimulation, SimulationSetting, Stream
+from tacit.pool.simulation.traffic import Floats, Numbers, PoolSimulation, QueryStream, SimulationSetting
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 UNGROUPED = -1
@@ -51,7 +51,7 @@ def smallest_regions(records: Codes, corners: Corners) -> Numbers:
 class _PaperRun:
     """The course of one simulation; everything is kept for each session."""
 
-    def __init__(self, setting: SimulationSetting, population: Population, stream: Stream) -> None:
+    def __init__(self, setting: SimulationSetting, population: Population, stream: QueryStream) -> None:
         self.setting, self.template, self.stream = setting, population.template, stream
         self.records = stream.records[stream.person]
         self.group = np.full(len(stream.person), UNGROUPED)
@@ -130,7 +130,7 @@ class _PaperRun:
 
 
 def simulate_paper(
-    setting: SimulationSetting, population: Population, stream: Stream, advance: Callable[[], None]
+    setting: SimulationSetting, population: Population, stream: QueryStream, advance: Callable[[], None]
 ) -> PoolSimulation:
     """Run the paper's protocol; a window here lasts until the overlap with the next one ends."""
     run = _PaperRun(setting, population, stream)

@@ -150,7 +150,7 @@ FIGURES = tuple(each.name for each in fields(PoolSimulation) if each.name not in
 
 
 @dataclass(frozen=True)
-class Stream:
+class QueryStream:
     """Sessions of people, and their queries.
 
     Attributes:
@@ -179,7 +179,9 @@ class Stream:
         return np.bincount(pairs // len(self.records), minlength=number).astype(np.float64)
 
 
-def draw_stream(setting: SimulationSetting, population: Population, random: np.random.Generator) -> Stream:
+def draw_stream(
+    setting: SimulationSetting, population: Population, random: np.random.Generator
+) -> QueryStream:
     """Draw people with their sessions, and their queries."""
     number, person, begin, end = _sessions(setting, random)
     every = setting.every or setting.window
@@ -197,7 +199,7 @@ def draw_stream(setting: SimulationSetting, population: Population, random: np.r
         at, time = at[kept], time[kept]
     order = np.argsort(time, kind="stable")
     records = population.draw(number, random)
-    return Stream(records, person, begin, end, time[order], at[order])
+    return QueryStream(records, person, begin, end, time[order], at[order])
 
 
 def _sessions(setting: SimulationSetting, random: np.random.Generator) -> tuple[int, Numbers, Floats, Floats]:
@@ -229,7 +231,7 @@ def _sessions(setting: SimulationSetting, random: np.random.Generator) -> tuple[
 class _Run:
     """The course of one simulation of the default mode. A query's ticket is its number."""
 
-    def __init__(self, setting: SimulationSetting, stream: Stream, tree: Tree) -> None:
+    def __init__(self, setting: SimulationSetting, stream: QueryStream, tree: Tree) -> None:
         self.setting, self.stream = setting, stream
         self.patience = setting.patience or 0.0
         rules = Rules(setting.k, setting.window, slack=0.0, alive=math.inf, capacity=1 << 30, each=1 << 30)
