@@ -145,6 +145,17 @@ def test_thin_evidence_leaves_the_engines_order() -> None:
     assert order_of(scores, gate, 12.0) == list(range(10))
 
 
+def test_where_all_results_are_of_the_cohort_none_stands_out() -> None:
+    cars = standing({"a": {"toyota engine repair": 1.0}})["a"].places[0]
+    _, scores, gate = COHORTS.told((cars,), {}, MIXED[10:], "")
+    assert scores.mean() > 0.4 and gate == 0.0
+
+
+def test_what_decides_where_a_text_falls_is_a_sum_of_whole_numbers() -> None:
+    found = COHORTS._whole(COHORTS.directions([COHORTS.table.bag(text) for text in TEXTS]))
+    assert np.array_equal(found, np.rint(found)) and np.abs(found).max() < 2**53
+
+
 def test_words_of_the_query_do_not_count() -> None:
     cars = standing({"a": {"toyota engine repair": 1.0}})["a"].places[0]
     page = results("toyota", "toyota's weather", "nothing")
@@ -230,6 +241,23 @@ def test_the_vote_goes_to_the_largest_count_and_the_weaker_of_equals() -> None:
     assert {generation.strength(many, SeededRandomness(seed)) for seed in range(50)} == {6.0}
     few = Counter(generation.strength({"a": 12.0}, SeededRandomness(seed)) for seed in range(400))
     assert max(few.values()) < 160 and set(few) == set(STRENGTHS), "one vote decides nothing"
+
+
+def test_the_vote_is_drawn_with_the_noise_that_is_charged() -> None:
+    """How often eight votes win against none, in 2,000 draws; a false alarm in 10^9."""
+    x = np.arange(-400, 401)
+    mass = np.exp(-np.abs(x) * 0.25)
+    mass /= mass.sum()
+    below = np.cumsum(mass)
+    ahead = np.minimum(np.arange(len(x)) + 8, len(x) - 1)
+    expected = (mass * below[ahead - 1] * below[ahead] ** 3).sum()  # the weaker of equals wins
+    generation, votes, source = (
+        Generation(vote_epsilon=0.25),
+        {str(n): 0.5 for n in range(8)},
+        SeededRandomness(4),
+    )
+    won = np.mean([generation.strength(votes, source) == 0.5 for _ in range(2000)])
+    assert abs(won - expected) < 6.2 * math.sqrt(0.25 / 2000) < 0.1
 
 
 def test_a_person_votes_once_and_for_the_engine_where_nothing_is_gained(tmp_path: Path) -> None:

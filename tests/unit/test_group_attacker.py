@@ -176,3 +176,19 @@ def test_what_an_attacker_knows_is_not_what_he_learns() -> None:
         found = attacker.believe([bundling.profiles.vocabulary[known[0]]]).belief
         beliefs += [found[term] for term in terms if term not in known]
     assert line.belief_mean == pytest.approx(np.mean(beliefs))
+
+
+def test_what_is_shown_can_be_named_though_no_log_has_it() -> None:
+    population = {f"{n:02d}": {"common", f"t{n % 5}"} for n in range(40)} | {"victim": {"common", "rare"}}
+    people = Profiles.from_mappings({user: dict.fromkeys(held, 1.0) for user, held in population.items()})
+    rare = np.array([[float(term == "rare") for term in people.vocabulary]])
+    row, more = people.users.index("victim"), []
+    for seed in range(12):
+        attacker = LanguageAttacker(people, lambda _: rare, seed)
+        if row in attacker._attacked:  # then nobody of the other half holds it
+            plain, told = (
+                attacker._cases(np.array([row]), "another log", 1, 1, groups)[0][1].size
+                for groups in (False, True)
+            )
+            more.append(told - plain)
+    assert set(more) == {0, 1}, "one term more, unless it is the one that is known"
