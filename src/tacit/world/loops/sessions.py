@@ -359,18 +359,6 @@ def pause(state: State, typical: float) -> int:
 
 
 @compiled
-def _place_sessions(begins: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], span: int) -> None:
-    """Move sorted sessions apart until they keep their breaks, first later, then back inside ``span``."""
-    for session in range(1, len(begins)):
-        earliest = begins[session - 1] + lengths[session - 1] + SESSION_BREAK
-        begins[session] = max(begins[session], earliest)
-    latest = span - 1
-    for session in range(len(begins) - 1, -1, -1):
-        begins[session] = min(begins[session], latest - lengths[session])
-        latest = begins[session] - SESSION_BREAK
-
-
-@compiled
 def draw_begins(
     seed: int, first_user: int, counts: npt.NDArray[np.int64], rhythm: npt.NDArray[np.float64], weeks: int
 ) -> npt.NDArray[np.int64]:
@@ -387,43 +375,3 @@ def draw_begins(
             begins[at] = user * weeks * 604_800 + seconds % (weeks * 604_800)
             at += 1
     return begins
-
-
-@compiled
-def place_submissions(
-    bounds: npt.NDArray[np.int64],
-    pauses: npt.NDArray[np.int32],
-    begins: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    span: int,
-) -> npt.NDArray[np.int64]:
-    times = np.empty(len(pauses), np.int64)
-    first = 0
-    for user in range(len(counts)):
-        start, stop, sessions = bounds[user], bounds[user + 1], counts[user]
-        total = 0
-        for row in range(start, stop):
-            total += pauses[row]
-        # A person this busy hurries: pauses shrink until everything fits, which no ordinary user needs.
-        room = span - sessions * (SESSION_BREAK + 1) - (stop - start)
-        hurry = min(1.0, room / total) if total else 1.0
-        lengths = np.zeros(sessions, np.int64)
-        session = -1
-        for row in range(start, stop):
-            if pauses[row] == 0:
-                session += 1
-            else:
-                lengths[session] += max(1, int(pauses[row] * hurry))
-        own = begins[first : first + sessions]
-        _place_sessions(own, lengths, span)
-        session = -1
-        now = 0
-        for row in range(start, stop):
-            if pauses[row] == 0:
-                session += 1
-                now = own[session]
-            else:
-                now += max(1, int(pauses[row] * hurry))
-            times[row] = now
-        first += sessions
-    return times

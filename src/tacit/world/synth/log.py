@@ -29,12 +29,12 @@ from tacit.world.corpus import index_folder, wordnet_corpus, wordnet_engine
 from tacit.world.loops.queries import BEFORE, INTEREST, KIND, MEANING, PAUSE, SECOND, RecordKind, spell
 from tacit.world.loops.sessions import (
     DEPTH,
+    SESSION_BREAK,
     WEEK_HOURS,
     choose_clicks,
     draw_begins,
     draw_interests,
     histories,
-    place_submissions,
 )
 from tacit.world.synth.lexicon import load_world
 
@@ -189,6 +189,40 @@ class Factory:
         begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
         begins -= np.repeat(np.arange(len(counts)), counts) * span
         return place_submissions(bounds, pauses, begins, counts, span)
+
+
+def place_submissions(
+    bounds: npt.NDArray[np.int64],
+    pauses: npt.NDArray[np.int32],
+    begins: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    span: int,
+) -> npt.NDArray[np.int64]:
+    """Time the submissions of some users, whose sessions keep their breaks inside ``span``.
+
+    A person this busy hurries: pauses shrink until everything fits, which no ordinary user needs. Sessions
+    move later until they keep their breaks, then back inside the span.
+    """
+    rows = np.diff(bounds)
+    total = np.add.reduceat(pauses, bounds[:-1], dtype=np.int64)
+    room = span - counts * (SESSION_BREAK + 1) - rows
+    hurry = np.minimum(1.0, room / np.maximum(total, 1))
+    steps = np.maximum(1, (pauses * np.repeat(np.where(total > 0, hurry, 1.0), rows)).astype(np.int64))
+    steps[pauses == 0] = 0
+    session = np.cumsum(pauses == 0) - 1
+    lengths = np.bincount(session, steps).astype(np.int64)
+    user, taken = np.repeat(np.arange(len(counts)), counts), np.cumsum(lengths + SESSION_BREAK)
+    first = np.cumsum(counts) - counts
+    before = taken - lengths - SESSION_BREAK  # what earlier sessions of the user take
+    before -= before[first][user]
+    apart = 8 * span * user  # so that no user's sessions move another's
+    begins = np.maximum.accumulate(begins - before + apart) - apart + before
+    after = (taken[first + counts - 1])[user] - taken + lengths  # this session, and the later ones
+    last = np.minimum.accumulate((begins + after + apart)[::-1])[::-1] - apart
+    begins = np.minimum(last, span - 1) - after
+    passed = np.cumsum(steps)
+    found: npt.NDArray[np.int64] = begins[session] + passed - passed[pauses == 0][session]
+    return found
 
 
 TRUTH_SCHEMA = pa.schema(
