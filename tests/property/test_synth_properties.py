@@ -48,7 +48,7 @@ def test_every_log_is_a_log(log: SyntheticLog) -> None:
 def test_sessions_are_the_sessions_that_were_meant(log: SyntheticLog) -> None:
     for block in log.blocks():
         meant = np.cumsum(block.rows[:, PAUSE] == 0)[block.of_row]
-        cut = BY_PAUSES.numbers(*(block.log[name] for name in ("user", "time", "query")))
+        cut = BY_PAUSES.numbers(*(block.log[name] for name in ("user", "time")))
         starts_meant = np.flatnonzero(np.diff(meant, prepend=0))
         starts_cut = np.flatnonzero(np.append(True, (np.diff(cut) != 0)))
         first_of_user = np.searchsorted(block.of_row, block.bounds[:-1])
