@@ -31,7 +31,7 @@ def demo(
     ] = Path("demo"),
     users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = _USERS,
 ) -> None:
-    """Show the main job in under two minutes: a log is made, published, grouped, and a query guarded.
+    """Follow one query past every guard in about two minutes, and end with a page that tells its life.
 
     Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
     the log is real, and nothing leaves this machine.
