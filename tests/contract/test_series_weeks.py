@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,6 +26,7 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.journal import Journal
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.tables import read_table
+from tacit.release.mechanisms import series_planner
 from tacit.release.rounds_analysis import cost_of
 from tacit.release.schedule import ONE
 from tacit.release.series import folder as series_folder
@@ -86,6 +88,25 @@ def test_weeks_are_releases_that_cite_one_charge(opened: OpenSeries, weeks: list
         assert CANARY_USER.encode() not in held
         assert CANARY_QUERY.encode() not in held
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_other_rounds_than_were_charged_are_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    """A changed file asks for less noise; a later version would lay rounds out in another way."""
+    about = opened.folder / "series.json"
+    kept = about.read_text()
+    changed = json.loads(kept)
+    changed["parameters"]["at_epsilon"] = 20.0
+    about.write_text(json.dumps(changed))
+    with pytest.raises(IntegrityError, match="not those that were charged"):
+        tacit.Series.at(opened.folder).next(weeks[0])
+    about.write_text(kept)
+    later = replace(series_planner.DEFAULT, parts=(0.7, 0.2, 0.1))
+    with (
+        mock.patch.object(series_planner, "plan_series", partial(series_planner.plan_series, shape=later)),
+        pytest.raises(IntegrityError, match="not those that were charged"),
+    ):
+        tacit.Series.at(opened.folder).next(weeks[0])
+    assert opened.entry.step == 0
 
 
 def test_weeks_are_in_the_order_of_their_numbers(opened: OpenSeries) -> None:

@@ -126,8 +126,9 @@ class Course:
         starts = _starts(new[:, 0], self.allowances.size)
         drawn = cut_to(Holdings(starts, new[:, 1], int(kinds)), self.rounds.joining, source)
         owners = np.repeat(np.arange(self.allowances.size, dtype=np.int32), np.diff(drawn.starts))
-        fresh = np.unique(drawn.items[~self.held[drawn.items]]).astype(np.int64)
-        self.held[fresh] = True
+        before = self.held.copy()
+        self.held[drawn.items] = True
+        fresh = np.flatnonzero(self.held & ~before)
         self._catch_up(fresh, source)
         order = np.argsort(np.concatenate([self.owners, owners]), kind="stable")
         self.owners = np.concatenate([self.owners, owners])[order]
@@ -260,11 +261,6 @@ class Course:
 def _starts(owners: NDArray[np.int32], users: int) -> Whole:
     """Where each user's places begin, in places sorted by user."""
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=users))]).astype(np.int64)
-
-
-def count_of(numbers: Whole) -> NDArray[np.float64]:
-    """Users, from noisy counts in units of :data:`FULL`."""
-    return numbers / FULL
 
 
 def deviation_of(course: Course, weights: Whole) -> NDArray[np.float64]:

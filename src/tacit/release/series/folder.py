@@ -55,7 +55,7 @@ from tacit.release.mechanisms.series import Series, SeriesPlan
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
-from tacit.release.series.course import count_of, deviation_of
+from tacit.release.series.course import FULL, deviation_of
 from tacit.release.series.page import PAGE, render_series
 from tacit.release.series.state import KeptCourse, SeriesKey
 from tacit.searchlog import check_log
@@ -329,6 +329,11 @@ class _Work:
     def __init__(self, series: OpenSeries, report: Callable[[str], object]) -> None:
         self.series, self.report = series, report
         self.plan, self.ledger, self.entry = series.plan, series.ledger, series.entry
+        if self.entry.event != self.plan.event:
+            raise IntegrityError(
+                "the rounds that follow from series.json are not those that were charged.",
+                "Restore it, and go on with the version of Tacit that opened the series. Nothing was drawn.",
+            )
         self.source: RandomSource = OperatingSystemRandomness()
         self.path = series.folder / STATE
         self.key_path = Path(series.about["key"])
@@ -342,9 +347,7 @@ class _Work:
             interrupted = not self._folder(course.week).exists()
             self._finish()
             week = self.kept.logs.get(digest)
-            if week is not None and (
-                interrupted or pq.read_metadata(log).num_rows
-            ):  # empty logs are all alike
+            if week and (interrupted or pq.read_metadata(log).num_rows):  # empty logs are all alike
                 return self._release(week)
         if course.week >= self.plan.mechanism.weeks:
             raise InfeasibleError(
@@ -428,9 +431,8 @@ class _Work:
         output = self._folder(course.week)
         if not output.exists():
             self.report("writing")
-            order = Order(
-                output, output, self.plan, Preparation(scrub=self.series.about["scrub"]), self.ledger
-            )
+            prepared = Preparation(scrub=self.series.about["scrub"])
+            order = Order(output, output, self.plan, prepared, self.ledger)
             with atomic_directory(output) as folder:
                 _write_week(folder, self.kept, order, self.entry)
                 with suppress(OSError):  # before anybody sees it, so that an older ledger is told from now on
@@ -479,7 +481,7 @@ def _tables_of(kept: KeptCourse) -> Tables:
     if course.rounds.tally is None:
         return tables
     counted = np.flatnonzero(course.weights)
-    numbers, off = count_of(course.last[counted]), deviation_of(course, course.weights[counted])
+    numbers, off = course.last[counted] / FULL, deviation_of(course, course.weights[counted])
     shown = numbers >= _SHOWN_FROM * off
     tables["counts"] = rows(
         counted,
@@ -489,7 +491,7 @@ def _tables_of(kept: KeptCourse) -> Tables:
         week=np.full(counted.size, course.count_number * course.rounds.tally.every),
     )
     both = counted[course.before[counted, 1] > 0]
-    change = count_of(course.last[both] - course.before[both, 0])
+    change = (course.last[both] - course.before[both, 0]) / FULL
     weights = course.weights[both], course.before[both, 1]
     noise = np.hypot(*(deviation_of(course, each) for each in weights))
     up = change >= _RISING * noise

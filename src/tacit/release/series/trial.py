@@ -26,7 +26,7 @@ from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, StepFunction, WeighingByStandings
-from tacit.release.series.course import Course, count_of
+from tacit.release.series.course import FULL, Course
 from tacit.release.series.state import words_of
 
 SHARES = (0.0025, 0.005, 0.01, 0.02)
@@ -126,7 +126,7 @@ def carry_out(stream: AskedByWeek, rounds: SeriesRounds, known: Sequence[int] = 
             course.draw_count(_SOURCE)
             together = np.unique(np.concatenate(stream.weeks[since:week]), axis=0)
             truth = np.bincount(together[:, 1], minlength=stream.words.size)
-            counts = np.where(course.weights > 0, count_of(course.last), np.nan)
+            counts = np.where(course.weights > 0, course.last / FULL, np.nan)
             since, top = week, np.argsort(-truth)[: max(TOPS)]
             off_by = np.nan_to_num(np.abs(counts[top] / np.maximum(1, truth[top]) - 1), nan=1.0)
             line = [float(np.median(off_by[:most])) for most in TOPS]
