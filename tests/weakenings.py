@@ -106,15 +106,22 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
 def weakened(copy: Path, place: int) -> str:
     """Run the tests against one weaker line; the name of the test that saw it, or nothing."""
     where, stands, weaker, tests = WEAKENED[place]
-    file = copy / "tacit" / where
+    file = copy / "src" / "tacit" / where
     text = file.read_text("utf-8")
     assert text.count(stands) == 1, f"{where} has {text.count(stands)} times {stands!r}"
     file.write_text(text.replace(stands, weaker), "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-o", f"pythonpath={copy} ."]
-    command += [f"tests/{test}" for test in tests.split()]
-    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONHASHSEED": "0"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-n0",
+        *(f"tests/{test}" for test in tests.split()),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONHASHSEED": "0"}
     try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     finally:
         file.write_text(text, "utf-8")
     found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
@@ -125,7 +132,10 @@ def main() -> None:
     chosen = [int(each) for each in sys.argv[1:]] or range(len(WEAKENED))
     survivors = []
     with tempfile.TemporaryDirectory() as scratch:
-        copy = Path(shutil.copytree(ROOT / "src", Path(scratch) / "src"))
+        copy = Path(scratch)
+        for part in ("src", "tests", "docs"):
+            shutil.copytree(ROOT / part, copy / part)
+        shutil.copy(ROOT / "pyproject.toml", copy)
         for place in chosen:
             where, _, weaker, _ = WEAKENED[place]
             seen = weakened(copy, place)

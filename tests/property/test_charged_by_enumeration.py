@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.privacy import GuaranteeKind, Neighbours
-from tacit.privacy.accounting.composition import loss_of
+from tacit.privacy.accounting.composition import loss_of, parts_of_events
 from tacit.privacy.accounting.events import GaussianRounds, LaplaceCounts, ThresholdedCounts
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.release.analysis import event_of, guarantee_of
@@ -131,6 +131,10 @@ def test_rounds_composed_cost_no_less_than_they_state(mu: float, disclosure: flo
     """Noise and a disclosure together are a little less than their sum, which is what rounds are."""
     rounds = GaussianRounds(mu, disclosure, epsilon)
     assert loss_of(rounds, 1).delta(epsilon) >= rounds.guarantee.delta * (1 - 1e-6)
+    # (1 - δ'')·d + δ'' is no less than d + δ' at every ε, where d is largest at 0
+    largest = math.erf(mu / math.sqrt(8))
+    beside = parts_of_events([rounds]).disclosure
+    assert beside == 1 or (1 - beside) * largest + beside >= (largest + disclosure) * (1 - 1e-9)
 
 
 @settings(max_examples=40, deadline=None)

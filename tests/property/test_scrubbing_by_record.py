@@ -62,6 +62,10 @@ def test_a_log_prepared_is_the_union_of_its_users_prepared(rows: list[tuple[str,
         for row in rows:
             each += prepared(engine, [row])
         assert prepared(engine, rows) == each
+        plain = [row for row in rows if not ("@" in row[1] and "." in row[1])]
+        assert each == Counter(row for row in plain if row[1] != "-"), (
+            "addresses leave room for something else"
+        )
 
 
 def test_a_path_is_that_path_and_no_pattern_or_partition(tmp_path: Path) -> None:
