@@ -184,10 +184,6 @@ class Issuer:
         said = Announcement("issuer", self.join.digest, public_keys(self.ring.held()), found)
         return JSONResponse(said.as_dict(self.identity), headers=HEADERS)
 
-    async def take(self, request: Request) -> Response:
-        """A sealed request for a batch of tokens, answered by a sealed response of one length."""
-        return await self._front.take(request)
-
     def app(self) -> Starlette:
         """The ASGI application."""
 
@@ -206,7 +202,7 @@ class Issuer:
             await asyncio.gather(making, return_exceptions=True)
 
         routes = [
-            Route("/", self.take, methods=["POST"]),
+            Route("/", self._front.take, methods=["POST"]),
             Route("/keys", self.keys, methods=["GET"]),
         ]
         return server("Tacit issuer", routes, inner=self.endpoints, lifespan=lifespan)
