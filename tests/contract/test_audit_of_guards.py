@@ -13,11 +13,15 @@ import pytest
 from tests.drawn import SeededRandomness
 from typer.testing import CliRunner
 
+import tacit
+from tacit.audit.device import SENSITIVE, audit_device
 from tacit.audit.found import GuardAudit
-from tacit.audit.groups import audit_groups
+from tacit.audit.groups import audit_groups, proved_together
 from tacit.audit.page import page_of
 from tacit.audit.pool import audit_pool
 from tacit.commands import application
+from tacit.device import Guard
+from tacit.device.sending.interests import PassedPages
 from tacit.errors import InfeasibleError
 from tacit.groups import Groups, bundles, cohort_service
 from tacit.groups.store import CohortStore, GroupsStore
@@ -173,3 +177,57 @@ def test_the_command_writes_a_page_and_exits_with_1(tmp_path: Path) -> None:
     assert held.exit_code == 0 and json.loads(held.stdout)["verdict"] == "held"
     assert (tmp_path / "page" / "audit.html").stat().st_mode & 0o777 == 0o600
     assert CliRunner().invoke(application(), [*words, "--k", "7"]).exit_code == 1
+
+
+PAGES = {
+    "garden": ("roses in the garden", "Pruning roses and planting flowers in the garden in spring."),
+    "football": ("football league", "The football team won its match in the league and leads the table."),
+    "health": ("cancer treatment", "Chemotherapy for cancer patients: the treatment of tumours in hospital."),
+}
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    with Guard(tmp_path / "me.profile") as guard:
+        for about, (title, text) in PAGES.items():
+            found = [
+                {"url": f"http://{about}.example/{n}", "title": title, "snippet": text} for n in range(5)
+            ]
+            guard.learn([("", page, None) for page in found])
+    return tmp_path / "me.profile"
+
+
+HEALTH = {name: [PAGES["health"][1]] for name in SENSITIVE}
+
+
+def test_what_was_caught_changes_nothing_that_a_profile_sends(profile: Path) -> None:
+    before = profile.read_bytes()
+    found = audit_device(profile, people=3, queries=["garden", "football", "cancer"], pages=HEALTH)
+    assert found.verdict == "held", failing(found)
+    assert "without 5 pages" in found.held[0][2]
+    assert profile.read_bytes() == before
+    assert "cancer" not in page_of(found.to_dict()).lower()
+
+
+def test_a_profile_whose_sensitive_pages_count_is_caught(
+    profile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages that depend on how much was caught."""
+    real = PassedPages.sendable
+
+    def leaking(self: PassedPages, people: Any) -> Any:
+        flags = real(self, people)
+        return flags if self.passed.all() else np.zeros_like(flags)
+
+    monkeypatch.setattr(PassedPages, "sendable", leaking)
+    caught = audit_device(profile, people=3, queries=["garden", "football"], pages=HEALTH)
+    assert failing(caught)[0] == "Pages that were caught change nothing that is sent."
+
+
+def test_a_release_and_the_words_of_groups_together_keep_to_both_promises() -> None:
+    """With a third of the noise on words they do not."""
+    plan, careless = tacit.Zealous(epsilon=1).plan(), Generation(2.0)
+    proved, _, promised = proved_together(plan, Generation(2.0), 40_000, SeededRandomness(2))
+    assert 1.2 < proved <= promised == 3
+    careless.__dict__["sigma"] = careless.sigma // 6
+    assert proved_together(plan, careless, 40_000, SeededRandomness(2))[0] > 3

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -259,55 +259,53 @@ def audit_log(
 
         report("counting")
         right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
-    told = Told(settled, int(right.sum()), number, accounts_for(settled)[0])
-    return told.audit(checks, part, charge, flag("synthetic", synthetic))
+    accounts, paid = accounts_for(settled)[0], charge or flag("synthetic", synthetic)
+    found = _proved(settled, int(right.sum()), number, accounts, checks, part, paid)
+    return replace(found, more={**found.more, "charged": charge})
 
 
-@dataclass(frozen=True)
-class Told:
-    """So many coins of canaries, each with so many accounts, were guessed right in one release."""
+def _proved(
+    plan: Plan[Any],
+    right: int,
+    coins: int,
+    accounts: int,
+    checks: Sequence[ExactCheck],
+    share: float,
+    paid: bool,
+) -> GuardAudit:
+    """Say what so many right guesses about coins prove, and what the exact checks found.
 
-    plan: Plan[Any]
-    right: int
-    coins: int
-    accounts: int
-
-    def audit(self, checks: Sequence[ExactCheck], share: float, charged: bool, synthetic: bool) -> GuardAudit:
-        """Say what they prove.
-
-        A sound mechanism is called broken once in a million, and where what δ stands for happens.
-        """
-        plan, (right, coins) = self.plan, (self.right, self.coins)
-        private = plan.mechanism.private
-        claimed, most = plan.epsilon if private else None, could_notice(coins, plan.delta)
-        epsilon = one_run_epsilon(right, coins, coins, plan.delta)
-        surely = one_run_epsilon(right, coins, coins, 0.0, ALARM) <= plan.epsilon
-        held = [(f"{check.says}.", check.holds, check.found) for check in checks]
-        if private:
-            held.append(("No more is proved of ε than is promised.", surely, f"ε ≥ {epsilon:.3f}"))
-        said = f"{right:,} of {coins:,} coins were guessed right"
-        sentence = f"{said}: nobody is protected from whoever plants {self.accounts} accounts."
-        if failed := [f"{says} Found: {found}." for says, holds, found in held if not holds]:
-            sentence = f"Broken. This does not hold: {' '.join(failed)}"
-        elif private:
-            sentence = f"{said}: ε is at least {epsilon:.3g}, and {claimed:.3g} is promised. This run could "
-            sentence += f"have shown up to {most:.2g}; a bound of 0 is no clean bill."
-        about = f"{plan.title}; {coins:,} canaries of {self.accounts} accounts each in one run."
-        paid = charged or synthetic
-        return GuardAudit(
-            audit="log",
-            about=about if share == 1 else f"{about} There was time for {share:.0%} of the users.",
-            claim=f"{plan.guarantee}.",
-            held=held,
-            sentence=sentence if paid else f"{sentence} Not charged: this is as sensitive as the log.",
-            measured={"epsilon": epsilon, "confidence": 1 - SHOWN, "right": right, "guesses": coins}
-            | {"noticeable": most},
-            rows=[bar(str(plan.title), right, coins, claimed, bad=claimed is None)],
-            sensitive=not paid,
-            figure={"question": "Did this person ask that?"},
-            more={"mechanism": plan.name, "parameters": plan.to_dict(), "share": share, "charged": charged}
-            | {"claimed": {"epsilon": claimed, "delta": plan.delta}, "accounts": self.accounts},
-        )
+    A sound mechanism is called broken once in a million, and where what δ stands for happens.
+    """
+    private = plan.mechanism.private
+    claimed, most = plan.epsilon if private else None, could_notice(coins, plan.delta)
+    epsilon = one_run_epsilon(right, coins, coins, plan.delta)
+    surely = one_run_epsilon(right, coins, coins, 0.0, ALARM) <= plan.epsilon
+    held = [(f"{check.says}.", check.holds, check.found) for check in checks]
+    if private:
+        held.append(("No more is proved of ε than is promised.", surely, f"ε ≥ {epsilon:.3f}"))
+    said = f"{right:,} of {coins:,} coins were guessed right"
+    sentence = f"{said}: nobody is protected from whoever plants {accounts} accounts."
+    if failed := [f"{says} Found: {found}." for says, holds, found in held if not holds]:
+        sentence = f"Broken. This does not hold: {' '.join(failed)}"
+    elif private:
+        sentence = f"{said}: ε is at least {epsilon:.3g}, and {claimed:.3g} is promised. This run could "
+        sentence += f"have shown up to {most:.2g}; a bound of 0 is no clean bill."
+    about = f"{plan.title}; {coins:,} canaries of {accounts} accounts each in one run."
+    return GuardAudit(
+        audit="log",
+        about=about if share == 1 else f"{about} There was time for {share:.0%} of the users.",
+        claim=f"{plan.guarantee}.",
+        held=held,
+        sentence=sentence if paid else f"{sentence} Not charged: this is as sensitive as the log.",
+        measured={"epsilon": epsilon, "confidence": 1 - SHOWN, "right": right, "guesses": coins}
+        | {"noticeable": most},
+        rows=[bar(str(plan.title), right, coins, claimed, bad=claimed is None)],
+        sensitive=not paid,
+        figure={"question": "Did this person ask that?"},
+        more={"mechanism": plan.name, "parameters": plan.to_dict(), "share": share}
+        | {"claimed": {"epsilon": claimed, "delta": plan.delta}, "accounts": accounts},
+    )
 
 
 def middle_of(log: Any, engine: Engine) -> Any:

@@ -229,7 +229,8 @@ def audit_device(
         about = pages[concept] if pages is not None else texts_about(concept)
         each = compare(texts, about, [*queries, *SENSITIVE[concept].split()], number, rng)
         found.append({"concept": concept} | each)
-        rows.append(bar(f"Reading about {concept}: messages that change", each["changed"], number, None))
+        row = bar(f"Reading about {concept}: messages that change", each["changed"], number, None)
+        rows.append(row | {"worst": 100 * most_changed})
         surely = at_least(each["changed"], number, ALARM) <= most_changed
         said = f"{each['changed']} of {number}; AUC at most {each['largest_auc']:.2f}"
         held.append((f"Reading about {concept} leaves most people's messages as they are.", surely, said))
@@ -255,7 +256,7 @@ def audit_device(
             "anything about the query itself, which goes out as it is.",
         ),
         sensitive=not flag("synthetic", synthetic),
-        figure={"begin": 0, "coin": 0, "worst": "", "counted": "Of 100 people so many."}
+        figure={"begin": 0, "coin": 0, "worst": "more would be a leak", "counted": "Of 100 people so many."}
         | {"question": "Do messages change when somebody reads about it?"},
     )
 

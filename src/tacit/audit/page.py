@@ -49,11 +49,6 @@ def table(
     }
 
 
-def exact_table(checks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The exact checks as a table."""
-    return table("Exact checks", checks, {"says": "What must hold", "holds": "", "found": "Found"}, (1, 2, 3))
-
-
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "holds" if value else "fails"
@@ -98,22 +93,22 @@ def page_of(result: Mapping[str, Any]) -> str:
 
 def _release(result: Mapping[str, Any]) -> dict[str, Any]:
     claimed, measured = result["claimed"], result["measured"]
+    epsilon = claimed["epsilon"]
+    worst = None if epsilon is None else share(epsilon)
     rows = []
     for each in result["attacks"]:
-        low = max(each["epsilon"] or 0.0, each["curve"] or 0.0)
+        shown = share(max(each["epsilon"] or 0.0, each["curve"] or 0.0))
+        bad = epsilon is None or each["alarm"] > epsilon
+        label = f"{each['pair']}, δ = {each['delta']:.2g}"
         rows.append(
-            {
-                "label": each["pair"],
-                "share": share(low),
-                "low": share(low),
-                "high": share(low),
-                "worst": None if claimed["epsilon"] is None else share(claimed["epsilon"]),
-                "bad": claimed["epsilon"] is None or each["alarm"] > claimed["epsilon"],
-            }
+            dict.fromkeys(("share", "low", "high"), shown) | {"label": label, "worst": worst, "bad": bad}
         )
-    promise = (
-        "no ε" if claimed["epsilon"] is None else f"ε = {claimed['epsilon']:.4g}, δ = {claimed['delta']:.3g}"
-    )
+    promise = "no ε" if epsilon is None else f"ε = {epsilon:.4g}, δ = {claimed['delta']:.3g}"
+    columns = {"pair": "Neighbouring logs", "delta": "planned for δ", "event": "What is looked at"}
+    columns |= {"epsilon": "ε at δ, at least", "curve": "whole curve, at least"}
+    columns |= {"noticeable": "would notice ε above"}
+    held = {"says": "What must hold", "holds": "", "found": "Found"}
+    caption = f"With {measured['confidence']:.0%} confidence; an audit fails at one in a million."
     return {
         "title": f"Audit of {result['mechanism']}",
         "about": f"Claimed: {promise}, {claimed['neighbours']}. Attacked through the real code, "
@@ -121,19 +116,7 @@ def _release(result: Mapping[str, Any]) -> dict[str, Any]:
         "question": "Was this person in the log?",
         "rows": rows,
         "tables": [
-            exact_table(result["checks"]),
-            table(
-                "Attacks",
-                result["attacks"],
-                {
-                    "pair": "Neighbouring logs",
-                    "event": "What is looked at",
-                    "epsilon": "ε at δ, at least",
-                    "curve": "whole curve, at least",
-                    "noticeable": "would notice ε above",
-                },
-                (1, 2),
-                f"With {measured['confidence']:.0%} confidence; an audit fails at one in a million.",
-            ),
+            table("Exact checks", result["checks"], held, (1, 2, 3)),
+            table("Attacks", result["attacks"], columns, (1, 3), caption),
         ],
     }
