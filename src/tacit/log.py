@@ -351,7 +351,7 @@ def read_log(
 
     Args:
         source: a file or folder (Tacit's Parquet, AOL's or Excite's format, CSV, TSV, JSON, the log of a web
-            server, an export of Google Analytics 4, Matomo or User Behavior Insights, Parquet, SQLite,
+            server, an export of Google Analytics 4, Matomo or User Behavior Insights, Parquet, Excel, SQLite,
             DuckDB), a list of files, an Arrow table, a pandas or polars frame, or whatever else Arrow takes
             for a table.
         columns: which column is which: ``{"user": "uid", "query": "q", "time": "ts"}``; rank and url where
