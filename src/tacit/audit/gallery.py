@@ -162,19 +162,6 @@ def drawn_while_counting() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def compared_without_noise() -> Iterator[None]:
-    """True counts are compared; noise is added to those that pass."""
-    real = execution.pass_threshold
-
-    def passing(part: Any, batches: Any, source: Any) -> Any:
-        exactly = real(replace(part, noise=None), batches, source)
-        return replace(exactly, noisy=exactly.true + execution.draw(part.noise, len(exactly.true), source))
-
-    with instead(pass_threshold=passing):
-        yield
-
-
 def _rounds(**fields: Any) -> Weakening:
     """The first round is carried out otherwise."""
 
@@ -187,12 +174,6 @@ def _rounds(**fields: Any) -> Weakening:
         return replace(schedule, selection=replace(selection, scale=selection.scale / 2))
 
     return executing(change)
-
-
-def _without_norm(starts: Any, items: Any, values: Any, least: int, totals: Any) -> None:
-    """A person's weights do not shrink with the number of items."""
-    del starts, least
-    np.add.at(totals, items, (1 << 16) * (values[items] > 0))
 
 
 @contextmanager
@@ -248,12 +229,6 @@ def _float_noise(real: Any, noise: Any, size: int, source: RandomSource) -> Any:
     del real
     uniform = source.words(size).astype(float) / 2.0**64 - 0.5
     return -noise.scale * np.sign(uniform) * np.log1p(-2 * np.abs(uniform) + 1e-300)
-
-
-def _same_for_a_key(real: Any, noise: Any, size: int, source: RandomSource) -> Any:
-    """The noise of a key is a function of its place, the same in every release."""
-    del real, source
-    return (np.abs(np.sin(np.arange(size) + 1.0)) * 4 * noise.scale).astype(np.int64) - int(noise.scale)
 
 
 _EVENT = analysis.event_of
@@ -313,17 +288,12 @@ BROKEN: tuple[Broken, ...] = (
     Broken("noise drawn before the ledger is charged", ONE_ITEM, "charges_as_claimed", drawn_while_counting),
     Broken("the ledger charged for half of it", SEVERAL, "charges_as_claimed",
            lambda: instead(analysis, event_of=_half_charged)),
-    Broken("true counts compared, noise added to those that pass", ONE_ITEM, "draws_as_analysed",
-           compared_without_noise),
-    Broken("noise that is a function of the key", SEVERAL, "replicas", drawing(_same_for_a_key)),
     Broken("topics: two levels charged as one", Topics(epsilon=1.0), "adds_as_analysed",
            lambda: instead(Topics, counts_per_user=property(_one_level))),
     Broken("adaptive: half the noise of the first round", ROUNDS, "widths_as_stated",
            _rounds(sigma=lambda r: r.sigma // 2)),
     Broken("adaptive: all items of a user take part", ROUNDS, "moves_as_stated",
            lambda: instead(cut_to=lambda holdings, *_: holdings)),
-    Broken("adaptive: weights that do not shrink with the number of items", ROUNDS, "moves_as_stated",
-           lambda: instead(add_weights=_without_norm)),
     Broken("adaptive: a threshold lower by a step", ROUNDS, "finds_as_stated", finding("find", _sooner)),
     Broken("adaptive: a single count shown one user early", ONCE, "finds_as_stated",
            finding("count_once", lambda s: replace(s, least=s.least - 1))),
