@@ -137,7 +137,7 @@ def test_rounds_composed_cost_no_less_than_they_state(mu: float, disclosure: flo
     assert beside == 1 or (1 - beside) * largest + beside >= (largest + disclosure) * (1 - 1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from([0.5, 1.0, 4.0]),
     st.sampled_from([1e-9, 1e-6, 1e-3]),
