@@ -13,7 +13,6 @@ from tacit.commands import application
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.evaluate import task_names
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.profiles import WEIGHTS
 from tacit.pool.agent.agent import Otherwise
 from tacit.pool.simulation.traffic import LEAVERS, MODES
 from tacit.privacy.accounting.composition import CompositionRule
@@ -39,7 +38,6 @@ TACIT: Any = typer.main.get_command(application())
         ("simulate --leavers", LEAVERS),
         ("pool join --otherwise", get_args(Otherwise)),
         ("group bundle --criterion", ("cohorts", *CRITERIA)),
-        ("group bundle --weights", WEIGHTS),
         ("evaluate release --task", task_names()),
         (
             "evaluate release --mechanism",
