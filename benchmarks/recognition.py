@@ -52,6 +52,8 @@ UNCLEAR = (
 PAGES = Path(__file__).parent / "specimens" / "pages.txt"
 TABLE = Path(__file__).parent.parent / "src" / "tacit" / "data" / "people" / "recognised.json"
 HELD_OUT, DEVELOPMENT = 0, 1
+READ = {"Crime & Law"}
+"""All articles about it were read when words were added for those that escaped: no share is held out."""
 
 
 def innocent_articles(half: int) -> list[str]:
@@ -125,7 +127,9 @@ def main() -> None:
         table = {
             concept: {
                 "pages": round(share, 2),
-                **({"articles": round(by_article[concept], 2)} if concept in by_article else {}),
+                **(
+                    {"articles": round(by_article[concept], 2)} if concept in by_article.keys() - READ else {}
+                ),
             }
             for concept, share in by_page.items()
         }

@@ -38,7 +38,7 @@ COMMON = 12
 AMBIGUOUS = frozenset(
     """
     cv lsd killer killers assault syndrome carnage impersonator hickey gimp buccaneer corsair hospitals
-    demonstration treatments teens sexy grandfather sleeper
+    demonstration treatments teens sexy grandfather sleeper shrine
     """.split()
 )
 """Words of a concept that stand in too many pages about something else to tell it by themselves: ships,

@@ -64,9 +64,6 @@ def check_results(query: object, results: object) -> None:
         raise InputError("results must be a list of mappings with url, title and snippet.")
 
 
-_GENERAL, _GENERAL_PEOPLE = 4, 2
-"""Topics nearer to the root than this say nothing of a person; in the people's only
-the level below it does."""
 _BATCH = 200
 """How many pages :meth:`Guard.learn` stores in one transaction."""
 
@@ -331,23 +328,11 @@ class Guard(Displayed):
             return self._node(0 if label is None else self._tree.named(label), self._store.profile())
 
     def busiest(self, limit: int = 12) -> list[TopicNode]:
-        """The most specific topics that hold most of the documents: what the profile mostly says."""
+        """The topics under which most of the documents are filed: what the profile mostly says."""
         with self._lock:
             profile = self._store.profile()
-            found: list[int] = []
-            waiting = [0]
-            while waiting and len(found) < limit:
-                waiting.sort(key=lambda topic: profile.support[topic])
-                topic = waiting.pop()
-                below = [int(child) for child in self._tree.children(topic) if profile.support[child] > 0]
-                most = max((profile.support[child] for child in below), default=0.0)
-                general = self._tree.depth[topic] < (_GENERAL_PEOPLE if self._people else _GENERAL)
-                if below and (general or most >= 0.5 * profile.support[topic]):
-                    waiting.extend(below)
-                elif topic and profile.support[topic] > 0:
-                    found.append(topic)
-            found.sort(key=lambda topic: -profile.support[topic])
-            return [self._node(topic, profile) for topic in found]
+            filed = sorted(profile.documents, key=lambda topic: (-profile.documents[topic], topic))
+            return [self._node(topic, profile) for topic in filed[:limit]]
 
     def find(self, word: str, *, limit: int = 50) -> list[TopicNode]:
         """Topics whose name contains ``word``, those with most documents first."""
