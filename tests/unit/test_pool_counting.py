@@ -416,6 +416,10 @@ def test_the_gateway_logs_until_the_deadline_once_and_whole() -> None:
     assert answer == Elsewhere(gateway.session, 12.0) and gateway.session != session
 
 
+def test_a_short_window_keeps_a_tenth_of_itself_in_hand() -> None:
+    assert [Rules(window=window).slack for window in (1.0, 5.0, 20.0, 120.0)] == [0.1, 0.5, 2.0, 2.0]
+
+
 def test_a_period_is_never_numbered_twice() -> None:
     assert next_period(7, 1_000.0, 100.0) == 10
     assert next_period(12, 0.0, 100.0) == 13
