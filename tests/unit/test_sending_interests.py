@@ -112,6 +112,14 @@ def test_sensitive_topics_and_neighbours_are_never_sendable() -> None:
     assert not flags[list(neighbours())].any()
 
 
+def test_a_neighbour_is_not_sent_however_many_pages_support_it() -> None:
+    """Texts about sensitive matters land there when they escape."""
+    pages, tree = passed_texts(["Dividend shares and etfs on the stock exchange"] * 4), people_topics().people
+    (topic,) = np.flatnonzero(pages.supports(len(tree.tree)) == 4)
+    assert topic in neighbours()
+    assert not pages.sendable(people_topics()).any()
+
+
 @pytest.mark.parametrize(
     ("text", "concept"),
     [
