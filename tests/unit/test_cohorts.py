@@ -304,6 +304,22 @@ def test_generations_are_charged_before_they_are_drawn_and_refused_when_spent(
     assert not (tmp_path / "h").exists()
 
 
+def test_everybody_marks_words_and_the_vote_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    people, clicks = tmp_path / "people.jsonl", tmp_path / "clicks.jsonl"
+    names = [f"u{n:02d}" for n in range(40)]
+    people.write_text("".join(json.dumps({"user": u, "terms": {"sailing": 1}}) + "\n" for u in names))
+    shown = [{"title": "ferry"}, {"title": "sailing boats harbour"}, {"title": "court ruling"}]
+    clicks.write_text(
+        "".join(json.dumps({"user": u, "results": shown, "clicked": [0]}) + "\n" for u in names)
+    )
+    spent = {"epsilon": 1, "clicks": clicks, "vote_epsilon": 5, "budget_epsilon": 9}
+    with Groups.bundle(people, tmp_path / "g", **spent) as groups:
+        words = {word for each in groups.representatives() for word in each.terms}
+        assert "sailing" in words, "forty people stand out, ten do not"
+        assert groups.report["strength"] == groups._file.meta("strength") == 0.0, "not 2, as without a vote"
+
+
 def test_the_vote_is_charged_beside_the_words() -> None:
     both, words = Generation(2.0, 1e-6, 0.25), Generation(2.0, 1e-6)
     assert both.event is not None and words.event is not None

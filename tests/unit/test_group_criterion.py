@@ -7,6 +7,7 @@ from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
 from tacit.groups.criterion import Judge
+from tacit.groups.representative import ReleasedTerms
 
 ANYONES = Criterion(0.4, fewest_holders=1, fewest_in_group=1)
 """p alone decides."""
@@ -133,3 +134,18 @@ def test_what_too_few_people_hold_is_not_released() -> None:
         assert {profiles.vocabulary[term] for term in found.terms} == shown
     assert Criterion(0.4, fewest_in_group=2).fewest_members == 5
     assert Criterion(0.4).fewest_in_group == 3 and Criterion(0.4).fewest_members == 8
+
+
+def test_groups_are_numbered_by_what_they_show_alone() -> None:
+    """Of two groups that differ in their terms only, in whichever order they were formed."""
+    found = []
+    for first, second in ((3, 7), (7, 3)):
+        released = ReleasedTerms(
+            np.array([0, 1, 2]),
+            np.array([first, second], np.int32),
+            np.array([3, 3], np.int32),
+            np.array([0.3, 0.3], np.float32),
+            np.array([9, 9]),
+        )
+        found.append(released.in_order(released.order_by_content(np.array([10, 10]))).terms.tolist())
+    assert found[0] == found[1]
