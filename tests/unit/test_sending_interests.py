@@ -9,7 +9,7 @@ import pytest
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention
-from tacit.device.ranking.density import Density
+from tacit.device.ranking.density import Density, lift
 from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages, neighbours, passed_texts
 from tacit.retrieval import people_topics
 from tacit.retrieval.sensitive_pages import PASSED, UNREADABLE, concept_name, recogniser
@@ -99,6 +99,18 @@ def test_a_mark_takes_a_topic_and_its_pages_away() -> None:
     assert chosen(BIKES + BREAD, "bread", ["Cycling"]) == ["Baking"]
 
 
+def test_a_page_that_is_also_about_a_marked_topic_supports_no_other() -> None:
+    rides = ["Gravel bikes on hiking trails between huts", "Hiking trails where bicycles are allowed"]
+    texts = [*rides, "Mountain hut hike with a bike"]
+    assert chosen(texts, "hiking") == ["Hiking"]
+    assert chosen(texts, "hiking", ["Cycling"]) == []
+
+
+def test_a_third_topic_that_says_little_catches_no_page() -> None:
+    text = "Fahrenheit thermometer: deciding what to wear outside"
+    assert concept_name(int(recogniser().concepts_of([text])[0])) is None
+
+
 def test_caught_pages_support_nothing() -> None:
     ill = [f"{title} after chemotherapy" for title in BIKES]
     assert len(passed_texts(ill).bags) == 0
@@ -151,6 +163,32 @@ def test_density_grows_as_pages_come_as_if_all_came_at_once() -> None:
     for size in (5, 6, 20, len(texts)):
         grown.refresh(Bags.of_texts(load_word_table(), texts[:size]))
     np.testing.assert_allclose(grown.values, whole.values, atol=1e-5)
+
+
+@pytest.mark.parametrize("others_are_near", [False, True])
+def test_the_dense_part_speaks_only_where_it_is_nearer_to_the_results_than_the_rest(
+    others_are_near: bool,
+) -> None:
+    random = np.random.default_rng(2)
+
+    def pointing(share: float, count: int) -> np.ndarray:
+        """Directions with this cosine to one of their dimensions, and anything else."""
+        rows = np.hstack((np.zeros((count, 1)), random.normal(size=(count, 49))))
+        rows *= np.sqrt(1 - share**2) / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows[:, 0] = share
+        return rows.astype(np.float32)
+
+    results = np.vstack((pointing(0.3, 10), pointing(0, 10)))
+    history = Bags(load_word_table())
+    history.senses = np.vstack((pointing(0.9, 15), pointing(0.3 if others_are_near else 0, 60)))
+    history.squares = np.ones(75, np.float32)
+    density = Density()
+    density.refresh(history)
+    values = lift(results, history.senses, density).values
+    if others_are_near:
+        assert not values.any()
+    else:
+        assert values[:10].mean() > 1 > 0 > values[10:].mean()
 
 
 def test_pages_without_the_querys_words_raise_results_like_them() -> None:
