@@ -12,6 +12,7 @@ from tests.in_process import tacit as run
 
 import tacit
 from tacit.privacy.arithmetic import ROUNDING
+from tacit.release import forecast
 from tacit.release.forecast import foresee, in_words
 from tacit.release.series.trial import AskedByWeek, carry_out, in_units_of, read_stream
 from tacit.world.synth import SyntheticLog
@@ -20,7 +21,7 @@ from tacit.world.synth import SyntheticLog
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("trial") / "log.parquet"
-    SyntheticLog(800, seed=11, weeks=4).write(path)
+    SyntheticLog(600, seed=11, weeks=4).write(path)
     return path
 
 
@@ -68,7 +69,8 @@ def test_twice_the_users_are_half_the_noise(log: Path) -> None:
     assert carry_out(once, rounds).by_week[-1] < 0.7 * halved
 
 
-def test_a_plan_foresees_a_series_week_by_week() -> None:
+def test_a_plan_foresees_a_series_week_by_week(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "_SERIES_WORLD", 1_000)
     asked = tacit.Series(weeks=3, epsilon=8, delta=1e-4, count_every=1)
     few, many = foresee(asked, 500), foresee(asked, 20_000)
     assert len(many.by_week) == 3

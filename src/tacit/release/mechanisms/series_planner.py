@@ -85,9 +85,10 @@ def plan_series(
     noise_delta = shape.noise_part * delta
     mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
     rest = (delta - noise_delta) / (2 if replacing else 1)
-    past = _for_history(epsilon, mu, rest, shape) if with_history else None
-    left = 1 - shape.history_part if past else 1.0
-    mu, rest = mu * math.sqrt(left), rest * left
+    past, part = None, shape.history_part
+    if with_history:
+        past = release_of(mu * math.sqrt(part), part * rest, epsilon, keys_only=True)
+        mu, rest = mu * math.sqrt(1 - part), rest * (1 - part)
     counts = 0 if keys_only else weeks // every
     for_tally = shape.tally_part if counts else 0.0
     rounds = weeks * shape.per_week
@@ -126,17 +127,13 @@ def plan_series(
     return made
 
 
-def _for_history(epsilon: float, mu: float, rest: float, shape: SeriesLayout) -> AdaptiveRounds:
-    """Rounds of one release that cost at most the history's part of μ² and of what may be disclosed."""
-    part, disclosed = shape.history_part, ADAPTIVE.noise_part / (1 - ADAPTIVE.noise_part)
-    noise_delta = disclosed * part * rest
-    low, high = 0.0, epsilon  # the least ε at which its noise costs what it may
-    while high - low > 1e-6 * high:
+def release_of(mu: float, disclosed: float, most: float, *, keys_only: bool = False) -> AdaptiveRounds:
+    """The rounds of one release with this μ, and with what it may disclose, at an ε of at most ``most``."""
+    noise_delta, low, high = disclosed * ADAPTIVE.noise_part / (1 - ADAPTIVE.noise_part), 0.0, most
+    while high - low > 1e-6 * high:  # the least ε at which the noise costs what it may
         middle = (low + high) / 2
-        low, high = (
-            (low, middle) if lattice_delta(middle, mu * math.sqrt(part)) <= noise_delta else (middle, high)
-        )
-    return plan_rounds(low, noise_delta + part * rest, PER_USER, keys_only=True)
+        low, high = (low, middle) if lattice_delta(middle, mu) <= noise_delta else (middle, high)
+    return plan_rounds(low, noise_delta + disclosed, PER_USER, keys_only=keys_only)
 
 
 def _sigma(moved: Fraction, mu: float, share: float) -> int:

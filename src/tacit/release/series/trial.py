@@ -24,6 +24,7 @@ from tacit.release.execution import Holdings, select
 from tacit.release.mechanisms.adaptive import PER_USER
 from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
+from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, StepFunction, WeighingByStandings
 from tacit.release.series.course import FULL, Course
@@ -170,12 +171,9 @@ def weekly(stream: AskedByWeek, epsilon: float, delta: float) -> list[int]:
     μ² and what may be disclosed are shared out and add up: tighter than any rule of a ledger.
     """
     weeks = len(stream.weeks)
-    part = LAYOUT.noise_part * delta
-    mu, low, high = gaussian_mu(epsilon, part) / weeks**0.5, 0.0, epsilon
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_mu(middle, part / weeks) < mu else (low, middle)
-    rounds, seen, by_week = plan_rounds(low, delta / weeks, PER_USER), set[int](), list[int]()
+    mu, disclosed = gaussian_mu(epsilon, LAYOUT.noise_part * delta), (1 - LAYOUT.noise_part) * delta
+    rounds = release_of(mu / weeks**0.5, disclosed / weeks, epsilon)
+    seen, by_week = set[int](), list[int]()
     for week in range(weeks):
         seen |= set(select(rounds, holdings(stream, week, week + 1), _SOURCE).items.tolist())
         by_week.append(len(seen))
