@@ -326,10 +326,10 @@ def test_a_party_that_hangs_keeps_nobody_from_the_keys_of_others(tmp_path: Path)
     async def work(pool: Parties) -> None:
         usual, hanging = relay_module.KeyCopies._fetch, asyncio.Event()
 
-        async def fetch(self: Any, party: str, path: Path) -> None:
+        async def fetch(self: Any, party: str, path: Path) -> bool:
             if party == "gateway":
                 await hanging.wait()
-            await usual(self, party, path)
+            return await usual(self, party, path)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(relay_module.KeyCopies, "_fetch", fetch)
@@ -544,6 +544,22 @@ def test_tickets_that_were_never_given_leave_nothing_behind(tmp_path: Path) -> N
         assert not store._results and not store._letters
 
     run(tmp_path, work, parts={"store": store})
+
+
+def test_a_worker_that_is_ended_as_a_letter_comes_ends() -> None:
+    """A cancellation that was lost there left the server waiting for its driver for ever."""
+
+    async def work() -> None:
+        store = MemoryStore()
+        driving = asyncio.create_task(store.letters(30.0))
+        await asyncio.sleep(0.01)
+        await store.post(["polled", "x"])
+        driving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await driving
+
+    for _ in range(3):
+        asyncio.run(work())
 
 
 def test_stores_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

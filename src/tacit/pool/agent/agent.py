@@ -307,7 +307,8 @@ class Agent:
         finally:
             if said.get("state") == "held":
                 with contextlib.suppress(TacitError, TimeoutError):
-                    await asyncio.wait_for(self._ask("/withdraw", {"ticket": ticket}), 5.0)
+                    async with asyncio.timeout(5.0):
+                        await self._ask("/withdraw", {"ticket": ticket})
         return await self._result(said, sealed)
 
     async def _result(

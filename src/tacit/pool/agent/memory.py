@@ -75,10 +75,7 @@ class DeviceMemory:
         return found
 
     def own_token(self, period: int) -> bytes:
-        """The token of a period where no issuer gives any: after a restart, or in two programs, the same.
-
-        A new one each time would make several people of one who comes back.
-        """
+        """The token of a period where no issuer gives any: the same for who comes back, who is one person."""
         return hashlib.sha256(f"{self.secret} {period}".encode()).digest()
 
     def learn_keys(self, keys: Mapping[int, bytes]) -> None:

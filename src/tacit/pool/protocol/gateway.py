@@ -66,9 +66,7 @@ class GatewayLog:
         window: of the pool, for deadlines that lie further ahead than a day.
     """
 
-    def __init__(
-        self, draw: Callable[[], str] = lambda: secrets.token_hex(16), *, window: float = 0.0
-    ) -> None:
+    def __init__(self, draw: Callable[[], str] = lambda: secrets.token_hex(16), *, window: float = 0) -> None:
         self._draw = draw
         self._furthest = max(FURTHEST, 2 * window)
         self._begin(float("-inf"))

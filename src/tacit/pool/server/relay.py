@@ -44,7 +44,7 @@ class KeyCopies:
         self._client = client
         self.folder = Path()
         self._turns = {party: asyncio.Lock() for party in self._addresses}
-        self._tried = dict.fromkeys(self._addresses, float("-inf"))
+        self._failed = dict.fromkeys(self._addresses, float("-inf"))
 
     async def copy(self, party: str) -> bytes | None:
         """The keys of a party; None if it never answered or is none of this pool."""
@@ -53,26 +53,26 @@ class KeyCopies:
         path = self.folder / party
         async with self._turns[party]:
             # A party that hangs is not waited for by one after another, nor by who asks for another's keys.
-            if not _fresh(path) and time.monotonic() - self._tried[party] >= min(KEPT, 1.0):
+            if not _fresh(path) and time.monotonic() - self._failed[party] >= 1.0:
                 handle = os.open(self.folder / f"{party}.lock", os.O_RDWR | os.O_CREAT, 0o600)
                 try:
                     await asyncio.to_thread(fcntl.flock, handle, fcntl.LOCK_EX)
-                    if not _fresh(path):  # another worker may have been first
-                        await self._fetch(party, path)
+                    if not _fresh(path) and not await self._fetch(party, path):  # another may have been first
+                        self._failed[party] = time.monotonic()
                 finally:
                     os.close(handle)
-                    self._tried[party] = time.monotonic()
         return path.read_bytes() if path.exists() else None
 
-    async def _fetch(self, party: str, path: Path) -> None:
+    async def _fetch(self, party: str, path: Path) -> bool:
         try:
             answer = await self._client.get(f"{self._addresses[party]}/keys", timeout=_KEYS_SECONDS)
         except httpx.HTTPError:
-            return
-        if answer.status_code == 200 and len(answer.content) <= _LARGEST_KEYS:
+            return False
+        if good := answer.status_code == 200 and len(answer.content) <= _LARGEST_KEYS:
             temporary = path.with_suffix(f".{os.getpid()}")
             temporary.write_bytes(answer.content)
             temporary.replace(path)
+        return good
 
 
 def _fresh(path: Path) -> bool:

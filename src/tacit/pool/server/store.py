@@ -64,7 +64,8 @@ class MemoryStore(KeyRing):
     async def letters(self, wait: float) -> list[list[Any]]:
         """Take all letters out of the box, after ``wait`` seconds at most."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._posted.wait(), wait)
+            async with asyncio.timeout(wait):  # wait_for loses a cancellation that comes with a letter
+                await self._posted.wait()
         self._posted.clear()
         found, self._letters = self._letters, deque()
         return list(found)
