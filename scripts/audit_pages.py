@@ -29,16 +29,16 @@ PAGES = Path(__file__).parent.parent / "docs" / "guarantees"
 BEGIN, END = "<!-- audit: begin, by make audit -->", "<!-- audit: end -->"
 AUDITED: dict[str, list[tuple[str, Mechanism, int]]] = {
     "zealous": [
-        ("zealous --epsilon 1", tacit.Zealous(epsilon=1), 400_000),
+        ("zealous --epsilon 1", tacit.Zealous(epsilon=1), 200_000),
         ("zealous --epsilon 1 --per-user 10", tacit.Zealous(epsilon=1, per_user=10), 400_000),
     ],
     "session": [("session --epsilon 1", tacit.Session(epsilon=1), 100_000)],
-    "topics": [("topics --epsilon 1", tacit.Topics(epsilon=1), 200_000)],
-    "click": [("click --epsilon 1", tacit.Click(epsilon=1), 200_000)],
+    "topics": [("topics --epsilon 1", tacit.Topics(epsilon=1), 100_000)],
+    "click": [("click --epsilon 1", tacit.Click(epsilon=1), 100_000)],
     "adaptive": [
         ("adaptive --epsilon 1 --per-user 1", tacit.Adaptive(epsilon=1, per_user=1), 200_000),
-        ("adaptive --epsilon 1", tacit.Adaptive(epsilon=1), 1_000_000),
-        ("adaptive --epsilon 4", tacit.Adaptive(epsilon=4), 400_000),
+        ("adaptive --epsilon 1", tacit.Adaptive(epsilon=1), 400_000),
+        ("adaptive --epsilon 4", tacit.Adaptive(epsilon=4), 200_000),
     ],
     "k-query": [("k-query --k 10", tacit.KQuery(k=10), 2_000)],
     "series": [("series", tacit.Series(epsilon=4), 64)],

@@ -354,6 +354,7 @@ def executed(plan: Plan[Any]) -> Executed:
         counts[part.table] = np.repeat(np.arange(top + 1), 2)
         with noise_off() as asked:
             shown = publish(plan, counts)[part.table]
+        require(len(asked) == len(draws), f"{len(asked)} noises are drawn as stated, of {len(draws)}")
         scales = [scale for scale, each in zip(asked, draws, strict=True) if each == part.table]
         passed = sorted({counts[part.table].tolist()[number] for number in shown})
         least: int | None = passed[0] if passed else top
@@ -364,10 +365,10 @@ def executed(plan: Plan[Any]) -> Executed:
     return found
 
 
-def diverges_as_claimed(plan: Plan[Any], counted: CountedPair, by: Executed) -> str:
+def diverges_as_claimed(plan: Plan[Any], counted: CountedPair, by: Executed | None = None) -> str:
     """The exact divergence of the outputs at the claimed ε is at most the claimed δ."""
     promise = plan.guarantee
-    pair = outputs(plan, counted, by)
+    pair = outputs(plan, counted, by or executed(plan))
     found = float(exact.divergence(pair, math.exp(promise.epsilon)))
     require(found <= promise.delta * (1 + 1e-9) + 1e-12, f"{found:.3g} > {promise.delta:.3g}")
     loss, chance = promise.but_for()
@@ -663,7 +664,7 @@ def checked(check: Check, plan: Any, *given: Any, over: Sequence[CountedPair] = 
     """Carry a check out, over several pairs of logs if there are any, and say what came of it."""
     says = (check.__doc__ or check.__name__).partition("\n")[0].rstrip(".")
     try:
-        found = [f"{pair.name}: {check(plan, pair, *given)}" for pair in over] or [check(plan, *given)]
+        found = [f"{pair.name}: {check(plan, pair)}" for pair in over] or [check(plan, *given)]
     except Fault as fault:
         return ExactCheck(check.__name__, says, False, str(fault))
     return ExactCheck(check.__name__, says, True, "; ".join(found))
@@ -680,13 +681,13 @@ def exact_checks(
         only: the names of the checks wanted; all unless given.
     """
     checks: list[Check] = [compares_as_analysed]
-    over: dict[Check, tuple[Any, ...]] = {}
+    of_pairs: list[Check] = []
     if plan.schedule.selection is not None:
         checks = [holds_as_counted, moves_as_stated, finds_as_stated, widths_as_stated, composes_as_claimed]
     elif plan.mechanism.private:
         checks += [shows_as_analysed] * any(part.within for part in plan.schedule) + [draws_as_analysed]
-        over = {adds_as_analysed: (), diverges_as_claimed: (executed(plan),)}
+        of_pairs = [adds_as_analysed, diverges_as_claimed]
     checks += [bits_are_fresh, charges_as_claimed] * plan.mechanism.private
-    for check in (*over, *checks):
+    for check in (*of_pairs, *checks):
         if not only or check.__name__ in only:
-            yield checked(check, plan, *over.get(check, ()), over=pairs if check in over else ())
+            yield checked(check, plan, over=pairs if check in of_pairs else ())

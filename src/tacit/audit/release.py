@@ -39,6 +39,8 @@ _PILOT = 2_000
 _DISAGREE = 1e-9
 _CLEARLY = 0.05
 """Another event is taken in the place of the likelihood ratio where it is better by more than chance."""
+_CHOICE = 1e-4
+"""An event is chosen with this confidence: a rare one that was lucky would not be seen so often again."""
 _REACHED, _SAMPLED = 0.01, 1e-4
 """The δ that is sampled in the place of one below this."""
 _PUBLIC = {"taxonomy": "people", "domain": "wordnet", "surfaced": "wordnet", "public_list": "words"}
@@ -347,10 +349,10 @@ def attack(
     chosen: dict[str, tuple[float, str, float, bool]] = {}
 
     def worth(seen: Seen) -> float:
-        return seen.epsilon(plan.delta, shown)
+        return seen.epsilon(plan.delta, _CHOICE)
 
     def apart(seen: Seen) -> float:
-        p, q = seen.rates(shown)
+        p, q = seen.rates(_CHOICE)
         return float(ndtri(max(p, 1e-12)) - ndtri(min(q, 1 - 1e-12)))
 
     # Learned on a quarter of the runs: its line is chosen on the next one.
