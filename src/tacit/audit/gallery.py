@@ -162,20 +162,6 @@ def drawn_while_counting() -> Iterator[None]:
         yield
 
 
-def _rounds(**fields: Any) -> Weakening:
-    """The first round is carried out otherwise."""
-
-    def change(schedule: Schedule) -> Schedule:
-        selection: Any = schedule.selection
-        if hasattr(selection, "rounds"):
-            values = {name: change(selection.rounds[0]) for name, change in fields.items()}
-            rounds = (replace(selection.rounds[0], **values), *selection.rounds[1:])
-            return replace(schedule, selection=replace(selection, rounds=rounds))
-        return replace(schedule, selection=replace(selection, scale=selection.scale / 2))
-
-    return executing(change)
-
-
 @contextmanager
 def limit_of_true_norms() -> Iterator[None]:
     """The limit of norms in the count is the largest norm of the log, not a number of the schedule."""
@@ -245,6 +231,11 @@ def _half_of_all_rounds(schedule: Schedule) -> Schedule:
     return replace(schedule, selection=replace(selection, rounds=rounds))
 
 
+def _half_of_one(schedule: Schedule) -> Schedule:
+    selection: Any = schedule.selection
+    return replace(schedule, selection=replace(selection, scale=selection.scale / 2))
+
+
 def _half(schedule: Schedule) -> Schedule:
     """Half the loss is claimed: that of twice the noise."""
     noise = schedule.parts[0].noise
@@ -290,8 +281,8 @@ BROKEN: tuple[Broken, ...] = (
            lambda: instead(analysis, event_of=_half_charged)),
     Broken("topics: two levels charged as one", Topics(epsilon=1.0), "adds_as_analysed",
            lambda: instead(Topics, counts_per_user=property(_one_level))),
-    Broken("adaptive: half the noise of the first round", ROUNDS, "widths_as_stated",
-           _rounds(sigma=lambda r: r.sigma // 2)),
+    Broken("adaptive: half the noise of all rounds", ROUNDS, "widths_as_stated",
+           executing(_half_of_all_rounds)),
     Broken("adaptive: all items of a user take part", ROUNDS, "moves_as_stated",
            lambda: instead(cut_to=lambda holdings, *_: holdings)),
     Broken("adaptive: a threshold lower by a step", ROUNDS, "finds_as_stated", finding("find", _sooner)),
@@ -306,7 +297,7 @@ BROKEN: tuple[Broken, ...] = (
            drawing(lambda real, *given: abs(real(*given)))),
     Broken("random bits that come again", ONE_ITEM, "bits_are_fresh",
            lambda: instead(OperatingSystemRandomness, bits=_zeros)),
-    Broken("adaptive: half the noise of a single count", ONCE, "widths_as_stated", _rounds()),
+    Broken("adaptive: half the noise of a single count", ONCE, "widths_as_stated", executing(_half_of_one)),
     Broken("adaptive: half the noise of all rounds, by sampling alone", KEYS_ONLY, "sampled",
            executing(_half_of_all_rounds), "", runs=20_000),
 )  # fmt: skip
