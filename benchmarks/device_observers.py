@@ -7,7 +7,7 @@ Simulated people have 20 pages of each of 4 innocent categories of the encyclopa
 Two observers see which topics came with which query and guess who has the interest, in ten folds: naive
 Bayes, and boosted stumps. The old behaviour is put back by letting every page and every topic pass. Claim:
 without the filter an observer is nearly certain for health, religion and politics, with it none exceeds
-0.65 at 20 pages.
+0.60 at 20 pages, nor 0.65 at 60.
 """
 
 from __future__ import annotations
