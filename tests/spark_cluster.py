@@ -5,24 +5,36 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import tacit
 from tacit.searchlog import SCHEMA
 
-__all__ = ["MASTER", "cluster", "executors", "odd_log"]
+__all__ = ["cluster", "executors", "odd_log"]
 
-MASTER = "local-cluster[2,1,1024]"
-"""Two workers, each with a core: processes of their own."""
+HOSTS = "127.0.0.1", "127.0.0.2"
+"""Two addresses of this machine are two hosts to Spark, which doubles a slow task on another host only."""
 
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 DEFAULTS = f"""
 spark.driver.memory 768m
+spark.driver.host 127.0.0.1
+spark.driver.bindAddress 127.0.0.1
+spark.executor.memory 900m
+spark.executorEnv.PYTHONPATH {Path(tacit.__file__).parents[1]}
+spark.speculation true
+spark.speculation.quantile 0.1
+spark.speculation.minTaskRuntime 4s
 spark.driver.extraJavaOptions {_QUICK}
 spark.executor.extraJavaOptions {_QUICK}
 spark.sql.codegen.wholeStage false
@@ -33,10 +45,23 @@ spark.sql.shuffle.partitions 2
 """As an owner sets them: less work for the compilers of Java, which small logs do not repay."""
 
 
+def _java(folder: Path, kind: str, *words: str) -> subprocess.Popen[bytes]:
+    """A master or a worker, as Spark's own scripts start it."""
+    import pyspark
+
+    jars = Path(pyspark.__file__).parent / "jars"
+    command = ["java", "-Xmx256m", *_QUICK.split(), "-cp", f"{folder}:{jars}/*"]
+    command += [f"org.apache.spark.deploy.{kind.lower()}.{kind}", "--webui-port", "0", *words]
+    with (folder / "daemons").open("ab") as said:
+        return subprocess.Popen(command, stdout=said, stderr=said)
+
+
 @contextmanager
-def cluster(folder: Path) -> Iterator[None]:
-    """A Spark that :func:`tacit.release.spark.open_spark` uses; loudly skipped where there is none."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed (tacit[spark])")
+def cluster(folder: Path) -> Iterator[str]:
+    """A Spark that :func:`tacit.release.spark.open_spark` uses, at the address that is given; loudly skipped
+    where there is none.
+    """
+    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed (tacit[spark])")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and none is installed (scripts/setup installs one)")
     from pyspark import SparkContext
@@ -44,21 +69,49 @@ def cluster(folder: Path) -> Iterator[None]:
     from tacit.release.spark import start_session, stop_session
 
     (folder / "spark-defaults.conf").write_text(DEFAULTS)
-    os.environ["SPARK_CONF_DIR"] = str(folder)
-    session = None
-    try:
-        session = start_session(MASTER)
-        yield
-    finally:
-        del os.environ["SPARK_CONF_DIR"]
+    with ExitStack() as until_the_end:
+        changed = until_the_end.enter_context(pytest.MonkeyPatch.context())
+        changed.setenv("SPARK_CONF_DIR", str(folder))
+        changed.setenv("SPARK_HOME", str(Path(pyspark.__file__).parent))
+        changed.setenv("SPARK_SCALA_VERSION", "2.13")
+        changed.setenv("PYSPARK_PYTHON", sys.executable)
+        with socket.create_server((HOSTS[0], 0)) as free:
+            port = free.getsockname()[1]
+        master = f"spark://{HOSTS[0]}:{port}"
+        until_the_end.callback(_end, _java(folder, "Master", "--host", HOSTS[0], "--port", str(port)))
+        for host in HOSTS:
+            words = [
+                "--host",
+                host,
+                "--cores",
+                "1",
+                "--memory",
+                "1g",
+                "--work-dir",
+                f"{folder}/{host}",
+                master,
+            ]
+            until_the_end.callback(_end, _java(folder, "Worker", *words))
+        until = time.monotonic() + 120
+        while (folder / "daemons").read_text().count("Successfully registered with master") < len(HOSTS):
+            assert time.monotonic() < until, (folder / "daemons").read_text()
+            time.sleep(0.05)
+        session = start_session(master)
         gateway = SparkContext._gateway
-        if session is not None:
+        try:
+            yield master
+        finally:
             stop_session(session)
-        if gateway is not None:
-            gateway.shutdown()
-            gateway.proc.stdin.close()  # Java ends with it
-            gateway.proc.wait(60)
-            SparkContext._gateway = SparkContext._jvm = None
+            if gateway is not None:
+                gateway.shutdown()
+                gateway.proc.stdin.close()  # Java ends with it
+                gateway.proc.wait(60)
+                SparkContext._gateway = SparkContext._jvm = None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(60)
 
 
 def executors() -> list[int]:

@@ -54,8 +54,8 @@ def _show_version(value: bool) -> None:
         raise typer.Exit
 
 
-def application() -> typer.Typer:
-    """The command with all its verbs."""
+def application(asked: str = "") -> typer.Typer:
+    """The command with all its verbs; with the one alone that is ``asked`` for, which is loaded sooner."""
     app = typer.Typer(
         name="tacit",
         help="Private search, from the query to the published log.",
@@ -75,7 +75,7 @@ def application() -> typer.Typer:
     ) -> None:
         del version
 
-    for module in _verbs():
+    for module in _verbs(asked):
         before = len(app.registered_commands), len(app.registered_groups)
         module.register(app)
         added: Any
@@ -85,11 +85,12 @@ def application() -> typer.Typer:
     return app
 
 
-def _verbs() -> list[Any]:
-    """The modules of the verbs, by the order of the guards and then by name."""
-    modules = [
-        importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
-    ]
+def _verbs(asked: str) -> list[Any]:
+    """The modules of the verbs, by the order of the guards and then by name; one if it is named as asked."""
+    names = [found.name for found in pkgutil.iter_modules(__path__)]
+    if asked in names and hasattr(importlib.import_module(f"{__name__}.{asked}"), "register"):
+        names = [asked]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     verbs = [module for module in modules if hasattr(module, "register")]
     return sorted(verbs, key=lambda module: (list(Panel).index(_panel(module)), module.__name__))
 
@@ -120,7 +121,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _on_terminate)
     ready_streams()
     try:
-        application()()
+        application("".join(sys.argv[1:2]))()
     except TacitError as error:
         _end(error.problem, error.remedy, WRONG_USAGE if isinstance(error, ParameterError) else 1)
     except OSError as error:

@@ -10,8 +10,11 @@ Messages of Spark quote records, so only the kind of a failure is passed on, and
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import socket
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +42,9 @@ _SETTINGS = {
     "spark.sql.parquet.compression.codec": "zstd",
 }
 _OWN_MACHINE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_PATIENCE = 60
+"""Seconds in which a cluster must have given an executor."""
 
 _Change = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -207,7 +213,9 @@ def open_spark(master: str, *, spill: str | Path | None = None) -> Iterator[Spar
     with private_folder(spill) as folder:
         session, mine = _session(master)
         try:
-            yield SparkEngine(session, folder)
+            engine = SparkEngine(session, folder)
+            _require_executors(engine)
+            yield engine
         finally:
             if mine:
                 with suppress(Exception):  # what stops badly must not hide what was published
@@ -235,9 +243,60 @@ def _session(master: str) -> tuple[Any, bool]:
     return session, mine
 
 
+def _require_executors(engine: SparkEngine) -> None:
+    """Let the executors do what they will be asked for, so that what they lack is known before the charge."""
+    context = engine.backend.sparkContext
+    master, spared = context.master, context.getConf().get("spark.dynamicAllocation.enabled", "false")
+    waited = time.monotonic() + _PATIENCE
+    while not re.match(r"local(\[|$)", master) and spared != "true":
+        if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # the driver is one
+            break
+        if time.monotonic() > waited:
+            raise InfeasibleError(
+                f"no worker of {master} started an executor within {_PATIENCE} seconds.",
+                "Look whether it has workers with a core and spark.executor.memory free. Nothing was spent.",
+            )
+        time.sleep(0.05)
+
+    def drawn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import tacit.privacy.noise.samplers  # noqa: F401  (as what draws does)
+
+        yield from batches
+
+    given = engine.load(pa.table({"ready": [1]}))
+    engine.drop(engine.changed(engine.frame(given), drawn, "ready bigint"))
+    engine.drop(given)
+
+
+def _require_reachable(master: str) -> None:
+    """Refuse what Spark would try for a minute, or say little about."""
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java" if home is None else f"{home}/bin/java") is None:
+        where = "none is found" if home is None else f"JAVA_HOME ({home}) has none"
+        raise InfeasibleError(
+            f"Spark needs Java, and {where}.", "Install one (17 or newer), or set JAVA_HOME."
+        )
+    if master == "yarn" and not os.environ.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
+        raise InfeasibleError(
+            "nothing says where yarn is.", "Set HADOOP_CONF_DIR to the folder of its configuration."
+        )
+    refused = ""
+    for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else ():
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=10):
+                return
+        except (OSError, ValueError) as error:
+            refused = getattr(error, "strerror", None) or type(error).__name__
+    if refused:
+        raise InfeasibleError(
+            f"nothing answers at {master} ({refused}).",
+            "Start the master, or give its address as its page does.",
+        )
+
+
 def start_session(master: str) -> Any:
     """A new session with the settings of a release, which win over those of ``spark-defaults.conf``."""
-    import os
     import subprocess
     import sys
 
@@ -254,10 +313,7 @@ def start_session(master: str) -> Any:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         chosen["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
     settings = SparkConf().setMaster(master).setAll(list(chosen.items()))
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise InfeasibleError(
-            "Spark needs Java, and none is found.", "Install one (17 or newer), or set JAVA_HOME."
-        )
+    _require_reachable(master)
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # they print what failed
         PySparkLogger.getLogger(name).disabled = True
     try:
