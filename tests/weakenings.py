@@ -99,7 +99,7 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
      "statistical/test_noise_distribution.py unit/test_noise_exactness.py"),
     ("privacy/noise/samplers.py", "left = left[drawn[left] > most]", "left = left[drawn[left] > most + 1]",
      "unit/test_capped_noise.py"),
-    ("privacy/noise/randomness.py", "if owner != self._owner:", "if False:", "unit/test_randomness.py"),
+    ("privacy/noise/randomness.py", "return os.urandom(n_bytes)", "return bytes(n_bytes)", "unit/test_randomness.py"),
 )  # fmt: skip
 
 

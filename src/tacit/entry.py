@@ -6,6 +6,7 @@ some library. Nothing has been written then, so the process may end on the spot.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from typing import Any, NoReturn
@@ -23,6 +24,8 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # not where Ctrl-C is to be ignored, as in the background
         signal.signal(signal.SIGINT, _end_at_once)
+    # What is loaded stays to the end: to look through it for garbage again and again takes long.
+    gc.set_threshold(20_000)
     from tacit.commands import main as run
 
     try:

@@ -314,10 +314,7 @@ def test_the_ledger_knows_what_a_release_cost_whatever_ends_it(
     assert {path.name for path in tmp_path.iterdir()} == {"ledger", "whole"}
 
 
-@pytest.mark.parametrize(("stage", "charged"), [("counting", 0), ("drawing noise", 1)])
-def test_a_killed_driver_leaves_a_charge_and_nothing_else(
-    stage: str, charged: int, log: Path, spark: str, tmp_path: Path
-) -> None:
+def test_a_killed_driver_leaves_a_charge_and_nothing_else(log: Path, spark: str, tmp_path: Path) -> None:
     """With kill -9 nothing can be tidied: the ledger says what was spent, and the next release clears up."""
     work = tmp_path / "work"
     work.mkdir()
@@ -328,11 +325,11 @@ def test_a_killed_driver_leaves_a_charge_and_nothing_else(
     command = [sys.executable, "-m", "tacit", *words]
     with subprocess.Popen(command, env=given, stderr=subprocess.PIPE, text=True) as release:
         assert release.stderr is not None
-        assert any(stage in line for line in release.stderr)
+        assert any("drawing noise" in line for line in release.stderr)
         release.kill()
     assert release.returncode == -signal.SIGKILL
     state = Ledger(tmp_path / "ledger").state()
-    assert [entry.standing for entry in state.entries] == ["spent"] * charged
+    assert [entry.standing for entry in state.entries] == ["spent"]
     assert not (tmp_path / "out").exists()
     (left,) = work.glob("tacit-release-*")
     with private_folder(work):

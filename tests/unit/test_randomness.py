@@ -1,4 +1,4 @@
-"""The sources of random bits: fresh, block-buffered, safe across forks and threads."""
+"""The sources of random bits: fresh, and safe across forks and threads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ import os, sys
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 source = OperatingSystemRandomness()
-source.bits(8)  # now a block is buffered
+source.bits(8)
 child = os.fork()
 sys.stdout.write(source.bits(32).hex() + "\\n")
 sys.stdout.flush()

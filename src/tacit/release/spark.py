@@ -15,7 +15,7 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +61,6 @@ class SparkEngine(Engine):
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
         return self._named(Path(path), self._next())
-
-    def logs(self, paths: Iterable[Path]) -> Any:
-        """The records of several files of one schema, as a table expression."""
-        first, *others = (self.log(path) for path in paths)
-        return ibis.union(first, *others) if others else first
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, write it, and give back what is read from there."""
@@ -275,10 +270,6 @@ def _require_reachable(master: str) -> None:
         where = "none is found" if home is None else f"JAVA_HOME ({home}) has none"
         raise InfeasibleError(
             f"Spark needs Java, and {where}.", "Install one (17 or newer), or set JAVA_HOME."
-        )
-    if master == "yarn" and not os.environ.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
-        raise InfeasibleError(
-            "nothing says where yarn is.", "Set HADOOP_CONF_DIR to the folder of its configuration."
         )
     refused = ""
     for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else ():
