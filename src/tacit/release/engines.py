@@ -50,10 +50,9 @@ class Engine:
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
-        with redacted_errors():
-            return self.backend.read_parquet(literal_path(path), hive_partitioning=False)
+        return self.logs([path])
 
-    def logs(self, paths: Iterable[Path]) -> Any:
+    def logs(self, paths: Iterable[str | Path]) -> Any:
         """The records of several files of one schema, as a table expression."""
         with redacted_errors():
             return self.backend.read_parquet([literal_path(path) for path in paths], hive_partitioning=False)

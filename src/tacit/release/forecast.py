@@ -61,11 +61,6 @@ _SEED = 2006
 _LARGE = 1_000
 
 
-def is_rough(users: int) -> bool:
-    """Tell whether a log of so many users is judged by one that is much smaller."""
-    return users > REACH * WORLDS[-1]
-
-
 def _world_for(users: int) -> int:
     """The size of the synthetic log by which one of so many users is judged."""
     return next((size for size in WORLDS if users <= REACH * size), WORLDS[-1])

@@ -41,10 +41,6 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # arithmetic that overflows fails
     "spark.sql.parquet.compression.codec": "zstd",
 }
-_OWN_MACHINE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-
-_PATIENCE = 60
-"""Seconds in which a cluster must have given an executor."""
 
 _Change = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -242,13 +238,13 @@ def _require_executors(engine: SparkEngine) -> None:
     """Let the executors do what they will be asked for, so that what they lack is known before the charge."""
     context = engine.backend.sparkContext
     master, spared = context.master, context.getConf().get("spark.dynamicAllocation.enabled", "false")
-    waited = time.monotonic() + _PATIENCE
+    waited = time.monotonic() + 60
     while not re.match(r"local(\[|$)", master) and spared != "true":
         if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # the driver is one
             break
         if time.monotonic() > waited:
             raise InfeasibleError(
-                f"no worker of {master} started an executor within {_PATIENCE} seconds.",
+                f"no worker of {master} started an executor within a minute.",
                 "Look whether it has workers with a core and spark.executor.memory free. Nothing was spent.",
             )
         time.sleep(0.05)
@@ -258,19 +254,15 @@ def _require_executors(engine: SparkEngine) -> None:
 
         yield from batches
 
-    given = engine.load(pa.table({"ready": [1]}))
-    engine.drop(engine.changed(engine.frame(given), drawn, "ready bigint"))
-    engine.drop(given)
+    engine.drop(engine.changed(engine.backend.range(0, 1, 1, 1), drawn, "id bigint"))
 
 
 def _require_reachable(master: str) -> None:
     """Refuse what Spark would try for a minute, or say little about."""
     home = os.environ.get("JAVA_HOME")
-    if shutil.which("java" if home is None else f"{home}/bin/java") is None:
-        where = "none is found" if home is None else f"JAVA_HOME ({home}) has none"
-        raise InfeasibleError(
-            f"Spark needs Java, and {where}.", "Install one (17 or newer), or set JAVA_HOME."
-        )
+    if shutil.which(f"{home}/bin/java" if home else "java") is None:
+        remedy = "Install one (17 or newer), or set JAVA_HOME to its folder."
+        raise InfeasibleError("Spark needs Java, and none is found.", remedy)
     refused = ""
     for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else ():
         host, _, port = address.rpartition(":")
@@ -281,8 +273,7 @@ def _require_reachable(master: str) -> None:
             refused = getattr(error, "strerror", None) or type(error).__name__
     if refused:
         raise InfeasibleError(
-            f"nothing answers at {master} ({refused}).",
-            "Start the master, or give its address as its page does.",
+            f"nothing answers at {master} ({refused}).", "Start it, or correct the address."
         )
 
 
@@ -300,7 +291,7 @@ def start_session(master: str) -> Any:
 
     chosen = dict(_SETTINGS)
     if master.startswith("local"):  # executors are processes of this machine
-        chosen |= _OWN_MACHINE
+        chosen |= dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         chosen["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
     settings = SparkConf().setMaster(master).setAll(list(chosen.items()))
