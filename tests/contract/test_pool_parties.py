@@ -520,6 +520,21 @@ def test_the_agent_answers_as_a_search_server_does(tmp_path: Path) -> None:
     run(tmp_path, work)
 
 
+def test_what_a_device_says_of_a_person_does_not_reach_the_engine(tmp_path: Path) -> None:
+    """Only the pool says under which region a query goes out, whatever a device seals with its text."""
+
+    async def work(pool: Parties) -> None:
+        async with pool.agent(5, TOGETHER[0]) as agent:
+            asked = {"query": "own", "named": [], "person": {"name": "Thelma", "age": "30"}}
+            await asyncio.gather(
+                agent._deposit(asked, time.monotonic() + 25.0), pool.ask_together(TOGETHER[1:])
+            )
+        sent = next(each for each in pool.asked if each["query"] == "own")
+        assert "name" not in sent["person"] and sent["person"].get("age") != "30"
+
+    run(tmp_path, work)
+
+
 def test_answers_are_cut_to_the_size_that_all_have() -> None:
     rows = [{"url": f"http://{n}.test", "content": random.Random(n).randbytes(200).hex()} for n in range(100)]
     packed = gateway_module.packed_answer({"node": 0, "time": 1.0, "status": 200, "results": rows})
