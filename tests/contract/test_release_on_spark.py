@@ -301,6 +301,11 @@ def test_the_ledger_knows_what_a_release_cost_whatever_ends_it(
 
     said: list[str] = []
     with monkeypatch.context() as broken:
+        broken.setattr(SparkEngine, "changed", interrupted)  # what executors lack is known before the charge
+        with pytest.raises(KeyboardInterrupt):
+            release("lacking", said)
+    assert not Ledger(ledger).state().entries
+    with monkeypatch.context() as broken:
         broken.setattr(SparkRows, "mapped", interrupted)
         with pytest.raises(KeyboardInterrupt):
             release("lost", said)

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
+from tacit.errors import InfeasibleError
+from tacit.release import spark
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.preparation import Preparation
@@ -54,3 +56,15 @@ def test_every_statement_compiles(mechanism: Any) -> None:
     assert len(engine.statements) >= 1
     for statement in engine.statements:
         assert statement.startswith("SELECT")
+
+
+def test_a_master_that_does_not_answer_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark itself tries for a minute, and then speaks of a stopped context."""
+    monkeypatch.setattr(spark.shutil, "which", lambda _: "java")
+    for master in ("spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2", "spark://nowhere"):
+        with pytest.raises(InfeasibleError, match="nothing answers at spark"):
+            spark._require_reachable(master)
+    spark._require_reachable("local[2]")
+    monkeypatch.setattr(spark.shutil, "which", lambda _: None)
+    with pytest.raises(InfeasibleError, match="needs Java"):
+        spark._require_reachable("local[2]")
