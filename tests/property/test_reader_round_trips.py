@@ -23,7 +23,7 @@ from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.protocol import ColumnMapping, Reading
 from tacit.searchlog.readers.records import normalise_queries, split_fields
 from tacit.searchlog.readers.source import Source
-from tacit.searchlog.readers.times import compact_instants, iso_instants, plain_instants
+from tacit.searchlog.readers.times import AS_WRITTEN, compact_instants, iso_instants, spread
 from tacit.searchlog.schema import LogWriter
 from tacit.text import normalise, normalise_column
 
@@ -152,7 +152,8 @@ _NEARLY_TIMES = st.builds(
 
 @given(st.lists(_NEARLY_TIMES | st.text("0123456789-: ", max_size=20), max_size=20))
 def test_times_are_read_as_the_calendar_has_them(texts: list[str]) -> None:
-    values, good = plain_instants(pa.array([text.encode() for text in texts], pa.binary()))
+    column = pa.array([text.encode() for text in texts], pa.binary())
+    values, good = spread(column, "YYYY-MM-DD hh:mm:ss", AS_WRITTEN)
     for text, value, readable in zip(texts, values.tolist(), good.tolist(), strict=True):
         try:
             assert len(text) == 19

@@ -226,7 +226,7 @@ def _explained(source: Source, reader: Reader, reading: Reading) -> Callable[[Re
     """Say what to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
 
     def explain(reason: Reason) -> str:
-        opening = source.opening()
+        opening = source.opening
         placed = reader.placed(opening)
         return looked_at(opening, reading).about(reason, placed) if placed else ""
 
@@ -389,7 +389,7 @@ def look_at(
     if path.is_dir():
         raise LogError(f"{path} is a folder.", "Look at its files one by one.")
     (source,) = find_sources([path], encoding=encoding)
-    opening = source.opening()
+    opening = source.opening
     reading = (reading or Reading()).told_from(opening)
     try:
         reader = reader_for(source, format_name, reading)
@@ -417,8 +417,8 @@ def _columns_seen(source: Source, reader: Reader, reading: Reading) -> tuple[Col
         held = reader.held(source)
         taken = reader.taken(source)
         return tuple(ColumnSeen(name, holds, taken.get(name)) for name, holds in held.items())
-    placed = reader.placed(source.opening())
-    return _by_place(source.opening(), reading, placed) if placed else ()
+    placed = reader.placed(source.opening)
+    return _by_place(source.opening, reading, placed) if placed else ()
 
 
 def _by_place(opening: Opening, reading: Reading, placed: dict[str, int]) -> tuple[ColumnSeen, ...]:

@@ -80,7 +80,7 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
 
     None for a file that no reader recognises and nobody named: it lay in a folder, as a README does.
     """
-    opening = source.opening()
+    opening = source.opening
     reading = (reading or Reading()).told_from(opening)
     available = readers(reading)
     if format_name is not None:

@@ -54,7 +54,7 @@ class AccessReader(Reader):
         return max(_PARAMETERS, key=lambda name: (counts[name], -_PARAMETERS.index(name)))
 
     def blocks(self, source: Source) -> Iterator[Block]:
-        parameter = "" if self.reading.pattern is not None else self._usual_parameter(source.opening())
+        parameter = "" if self.reading.pattern is not None else self._usual_parameter(source.opening)
         for block in lines_in_blocks(source):
             yield Block((block.content, parameter), block.first_line, block.lines)
 

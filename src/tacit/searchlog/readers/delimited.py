@@ -210,7 +210,7 @@ class DelimitedReader(Reader):
         return layout.positions if layout is not None else {}
 
     def _layout(self, source: Source) -> Layout:
-        opening = source.opening()
+        opening = source.opening
         if (layout := self.laid_out(opening)) is not None:
             return layout
         first = max(

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tacit.searchlog.readers.protocol import Reading, Reason
 from tacit.searchlog.readers.source import Opening
-from tacit.searchlog.readers.times import compact_instants, iso_instants
+from tacit.searchlog.readers.times import USUAL_LENGTHS, compact_instants, iso_instants
 
 NUMBER = r"^-?[0-9]+(\.[0-9]*)?$"
 """What a rank looks like, sound or not."""
@@ -66,13 +66,9 @@ def _slashed(values: Sequence[bytes]) -> ColumnKind | None:
     return ColumnKind.DAY_FIRST if day_first else ColumnKind.MONTH_FIRST
 
 
-_EPOCHS = {
-    10: ColumnKind.SECONDS,
-    13: ColumnKind.MILLISECONDS,
-    16: ColumnKind.MICROSECONDS,
-    19: ColumnKind.NANOSECONDS,
-}
-"""Numbers since 1970 by their digits, in the years 2001 to 2286."""
+_SINCE_1970 = (ColumnKind.SECONDS, ColumnKind.MILLISECONDS, ColumnKind.MICROSECONDS, ColumnKind.NANOSECONDS)
+_EPOCHS = dict(zip(USUAL_LENGTHS, _SINCE_1970, strict=True))
+"""Numbers since 1970 by their digits."""
 
 
 def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
@@ -183,19 +179,19 @@ class Look:
 
     delimiter: str | None
     """What separates its columns, or None when it has but one."""
-    columns: tuple[ColumnKind, ...]
     values: tuple[Values, ...]
     widths: Counter[int]
     """How many lines have how many columns."""
 
-    def first(self, kinds: Sequence[ColumnKind]) -> int | None:
-        return next((place for place, kind in enumerate(self.columns) if kind in kinds), None)
+    @property
+    def columns(self) -> list[ColumnKind]:
+        return [held.kind for held in self.values]
 
     @property
-    def time(self) -> int | None:
-        """The column that seems to hold the times."""
-        dates = self.first(DATES)
-        return self.first(_NUMBERS_AS_TIMES) if dates is None else dates
+    def _times(self) -> list[int]:
+        """The columns that seem to hold times: dates or, where there are none, numbers as long as times."""
+        dates = [n for n, kind in enumerate(self.columns) if kind in DATES]
+        return dates or [n for n, kind in enumerate(self.columns) if kind in _NUMBERS_AS_TIMES]
 
     @property
     def guess(self) -> dict[str, int] | None:
@@ -204,8 +200,7 @@ class Look:
         A wrong user would make a person of every line, so nothing is proposed where two columns could be it,
         or none.
         """
-        times = [n for n, kind in enumerate(self.columns) if kind in DATES]
-        times = times or [n for n, kind in enumerate(self.columns) if kind in _NUMBERS_AS_TIMES]
+        times = self._times
         users = [n for n, held in enumerate(self.values) if held.could_be_users and n not in times]
         if any(self.values[n].days for n in times):  # a number beside a day and a query is how many asked it
             users = [n for n in users if self.columns[n] is ColumnKind.TEXT]
@@ -228,10 +223,11 @@ class Look:
             return ": it holds no line"
         if self.delimiter is None:
             return ": its lines have a single column, between tabs, commas, semicolons and bars alike"
-        if self.time is None:
+        if not self._times:
             held = "; ".join(f"the {ordinal(n)} holds {kind}" for n, kind in enumerate(self.columns[:5]))
             return f": no column holds times ({held})"
-        return f": the {ordinal(self.time)} column, of {len(self.columns)}, holds {self.columns[self.time]}"
+        time = self._times[0]
+        return f": the {ordinal(time)} column, of {len(self.columns)}, holds {self.columns[time]}"
 
     @property
     def remedy(self) -> str:
@@ -241,7 +237,7 @@ class Look:
         if self.delimiter is None:
             return "Say what stands between its columns with `delimiter`. "
         order = ""
-        if self.time is not None and self.columns[self.time] is ColumnKind.EITHER_ORDER:
+        if self._times and self.columns[self._times[0]] is ColumnKind.EITHER_ORDER:
             order = " `time_format=day-first` (or month-first)"
         if self.guess is None:
             return f"Say{order}. " if order else ""
@@ -283,10 +279,8 @@ def looked_at(opening: Opening, reading: Reading) -> Look:
             best = (agreeing, delimiter, rows)
     _, delimiter, rows = best
     if not rows:
-        kinds = (kind_of(lines),) if lines else ()
-        return Look(None, kinds, tuple(map(Values, kinds)), Counter())
+        return Look(None, (Values(kind_of(lines)),) if lines else (), Counter())
     widths = Counter(map(len, rows))
     width = widths.most_common(1)[0][0]
     columns = [[row[place] for row in rows if len(row) > place] for place in range(width)]
-    values = tuple(map(Values.of, columns))
-    return Look(delimiter, tuple(held.kind for held in values), values, widths)
+    return Look(delimiter, tuple(map(Values.of, columns)), widths)

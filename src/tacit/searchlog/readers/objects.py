@@ -166,12 +166,12 @@ class ObjectsReader(Reader):
 
     def _keys(self, source: Source) -> Mapping[str, str]:
         """The name of each column of the log in the objects of the file."""
-        names, mapping = usual_names(source.opening()), self.reading.mapping
+        names, mapping = usual_names(source.opening), self.reading.mapping
         keys = dict(mapping.names)
         if not mapping.given:
             keys |= {column: names[place] for column, place in mapping.found_in(names).items()}
         needed = mapping.names if mapping.given else REQUIRED
-        some = {name for each in _beginning(source.opening()) for name in (*_names(each), *each)}
+        some = {name for each in _beginning(source.opening) for name in (*_names(each), *each)}
         if some and (missing := [keys[column] for column in needed if keys[column] not in some]):
             raise LogError(
                 f"no object at the beginning of {source.name} has {', '.join(missing)}; most have"
@@ -182,18 +182,18 @@ class ObjectsReader(Reader):
         return keys
 
     def held(self, source: Source) -> dict[str, str]:
-        return dict.fromkeys(usual_names(source.opening()), "values of objects")
+        return dict.fromkeys(usual_names(source.opening), "values of objects")
 
     def taken(self, source: Source) -> dict[str, str]:
         """Find which of the names of the file becomes which column of the log."""
         if self._export is not None:
             return {}
-        names = usual_names(source.opening())
+        names = usual_names(source.opening)
         return {key: column for column, key in self._keys(source).items() if key in names}
 
     def blocks(self, source: Source) -> Iterator[Block]:
         extract = self._export[0] if self._export is not None else _under(self._keys(source))
-        if not source.opening().head.lstrip().startswith(b"["):
+        if not source.opening.head.lstrip().startswith(b"["):
             for block in lines_in_blocks(source):
                 yield Block((block.content, extract), block.first_line, block.lines)
             return

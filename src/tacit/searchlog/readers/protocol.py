@@ -138,39 +138,10 @@ class BadLines:
 
 REQUIRED = ("user", "query", "time")
 
-_ALSO_CALLED: Mapping[str, tuple[str, ...]] = {
-    "user": (
-        "anonid",
-        "userid",
-        "user_id",
-        "uid",
-        "visitorid",
-        "visitor_id",
-        "clientid",
-        "client_id",
-        "user.id",
-    ),
-    "query": (
-        "querytext",
-        "query_text",
-        "q",
-        "search_query",
-        "search_term",
-        "searchterm",
-        "keywords",
-        "query.text",
-    ),
-    "time": (
-        "querytime",
-        "query_time",
-        "timestamp",
-        "ts",
-        "datetime",
-        "event_time",
-        "searched_at",
-        "created_at",
-        "@timestamp",
-    ),
+_ALSO_CALLED: Mapping[str, Sequence[str]] = {
+    "user": "anonid userid user_id uid visitorid visitor_id clientid client_id user.id".split(),
+    "query": "querytext query_text q search_query search_term searchterm keywords query.text".split(),
+    "time": "querytime query_time timestamp ts datetime event_time searched_at created_at @timestamp".split(),
     "rank": ("itemrank", "item_rank", "position"),
     "url": ("clickurl", "click_url", "clicked_url"),
 }

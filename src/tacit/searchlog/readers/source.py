@@ -31,31 +31,20 @@ COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 LONGEST_MAGIC = 6
 _ZIP = b"PK\x03\x04"
 
-_MAGIC: dict[bytes, str] = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-
 
 def _zstd(stored: IO[bytes]) -> Any:
     # Arrow's stream complains about a file that is cut short; the others' own stop quietly.
     return pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd")
 
 
-_OPENERS: dict[str, Callable[[IO[bytes]], Any]] = {
-    "gzip": lambda stored: gzip.GzipFile(fileobj=stored),
-    "bzip2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-    "zstd": _zstd,
+_COMPRESSIONS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda stored: gzip.GzipFile(fileobj=stored)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
+"""How compressed files begin, what the compression is called, and what reads them."""
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, pa.ArrowException)
-
-
-def compression_of(head: bytes) -> str | None:
-    """Say what a file that begins with ``head`` is compressed with; None for a plain one."""
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
 class _Stream(io.RawIOBase):
@@ -93,27 +82,23 @@ def text_of(stored: IO[bytes], head: bytes, name: str) -> Iterator[IO[bytes]]:
         head: its first bytes.
         name: what to call it when it is damaged.
     """
-    kind = compression_of(head)
+    found = next((each for magic, each in _COMPRESSIONS.items() if head.startswith(magic)), None)
     whole = stored.seekable() and not isinstance(stored, io.BytesIO)  # neither a stream nor the head of one
     if whole and head.startswith(_ZIP) and is_workbook(stored):
         yield io.BufferedReader(_Stream(rows_as_csv(stored, name)))
         return
-    if kind is None:
+    if found is None:
         yield stored
         return
+    kind, opened = found
     try:
-        with _OPENERS[kind](stored) as text:
+        with opened(stored) as text:
             yield text
-    except _DAMAGED as error:
-        raise _damaged(name, kind) from error
-    except OSError as error:
-        if error.errno is not None:  # the disk's complaint, not the decompressor's
-            raise
-        raise _damaged(name, kind) from error
-
-
-def _damaged(name: str, kind: str) -> LogError:
-    return LogError(f"{name} is a {kind} file that is damaged or cut short.", "Fetch or make it again.")
+    except (OSError, *_DAMAGED) as error:
+        if not isinstance(error, _DAMAGED) and getattr(error, "errno", None) is not None:
+            raise  # the disk's complaint, not the decompressor's
+        problem = f"{name} is a {kind} file that is damaged or cut short."
+        raise LogError(problem, "Fetch or make it again.") from error
 
 
 STANDARD_INPUT = Path("-")
@@ -240,7 +225,7 @@ class Source:
             yield stored, text
 
     @cached_property
-    def _opening(self) -> Opening:
+    def opening(self) -> Opening:
         if self.stream is not None:
             with text_of(io.BytesIO(self._head), self._head, self.name) as text:
                 head = text.read(_OPENING_BYTES)
@@ -250,9 +235,6 @@ class Source:
         self._written_in = self.encoding if self.encoding != "utf-8" else _utf16(head) or "utf-8"
         begun = b"".join(self._in_utf8(iter((head,)), whole=False))
         return Opening(self.path, begun.removeprefix(_BYTE_ORDER_MARK))
-
-    def opening(self) -> Opening:
-        return self._opening
 
     def _in_utf8(self, chunks: Iterator[bytes], *, whole: bool = True) -> Iterator[bytes]:
         """``chunks`` of the text in UTF-8, whatever it is written in; ``whole`` if they reach its end."""
@@ -272,7 +254,7 @@ class Source:
 
     def text(self) -> Iterator[bytes]:
         """The text in order, in pieces that may end anywhere."""
-        self.opening()
+        _ = self.opening  # says what the text is written in
         with self._open() as (stored, text):
             started = False
             for chunk in self._in_utf8(iter(lambda: text.read(BLOCK_BYTES), b"")):

@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -72,15 +72,6 @@ AS_WRITTEN = Clock()
 """Times without a zone stand as they are."""
 
 
-def _in_utc(clock: Clock, read: Instants) -> Instants:
-    return clock.to_utc(read[0]), read[1]
-
-
-def _more(known: Instants, more: Instants) -> Instants:
-    """Those already read, and more."""
-    return np.where(more[1], more[0], known[0]), known[1] | more[1]
-
-
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = ((10**17, Fraction(1, 1000)), (10**14, Fraction(1)), (10**11, Fraction(1000)))
@@ -89,7 +80,6 @@ _LONGEST_EPOCH = 20
 _COMMON_LOG = re.compile(r"(\d{2})/([A-Z][a-z]{2})/(\d{4}):(\d{2}:\d{2}):(\d{2}) ([+-]\d{4})")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _PLAIN = "YYYY-MM-DD hh:mm:ss"
-_COMPACT = "YYMMDDhhmmss"
 _FREQUENT_ISO = tuple(_PLAIN + more for more in ("", "Z", ".fff", ".fffZ", ".ffffff", ".ffffffZ"))
 """The ways of ISO 8601 that are common enough to be read a column at a time. ``Z`` stands for itself."""
 _DIGIT_LETTERS = "YMDhmsf"
@@ -115,7 +105,7 @@ def _number(digits: npt.NDArray[np.uint8], pattern: str, letter: str) -> npt.NDA
     return value
 
 
-def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Instants:
+def _calendar(matrix: npt.NDArray[np.uint8], pattern: str) -> Instants:
     """Read rows of text laid out as ``pattern``; the mask leaves out what is no date of the calendar."""
     digits = matrix - np.uint8(ord("0"))  # wraps around, so anything below "0" is above 9 too
     places = [n for n, found in enumerate(pattern) if found in _DIGIT_LETTERS]
@@ -126,7 +116,7 @@ def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Ins
         elif found not in _DIGIT_LETTERS:
             good &= matrix[:, place] == ord(found)
     year, month, day, hour, minute, second = (_number(digits, pattern, letter) for letter in "YMDhms")
-    if not century:  # POSIX: 69 to 99 lie in the 1900s, 00 to 68 in the 2000s
+    if "YYYY" not in pattern:  # POSIX: 69 to 99 lie in the 1900s, 00 to 68 in the 2000s
         year += np.where(year >= 69, 1900, 2000)
     good &= (year >= 1) & (month >= 1) & (month <= 12) & (hour <= 23) & (minute <= 59) & (second <= 59)
     months = (np.where(good, year, 1970) - 1970) * 12 + np.where(good, month, 1) - 1
@@ -138,34 +128,36 @@ def _calendar(matrix: npt.NDArray[np.uint8], pattern: str, century: bool) -> Ins
     return np.where(good, seconds * 1_000_000 + fraction, 0), good
 
 
-def spread(column: pa.BinaryArray, pattern: str, century: bool = True) -> Instants:
+def spread(column: pa.BinaryArray, pattern: str, clock: Clock) -> Instants:
     """The values laid out as ``pattern``, such as ``YYYY-MM-DD hh:mm:ss``; the mask leaves out the others."""
     matrix, fitting = _fixed_width(column, len(pattern))
-    values, good = _calendar(matrix, pattern, century)
-    if len(fitting) == len(column):
-        return values, good
-    all_values, all_good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
-    all_values[fitting], all_good[fitting] = values, good
-    return all_values, all_good
-
-
-def plain_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
-    """``2006-03-01 07:17:12``, as in AOL's log (a ``T`` in the middle will do)."""
-    return _in_utc(clock, spread(column, _PLAIN))
+    values, good = _calendar(matrix, pattern)
+    if len(fitting) < len(column):
+        found = values, good
+        values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
+        values[fitting], good[fitting] = found
+    return (values if "Z" in pattern else clock.to_utc(values)), good
 
 
 def compact_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """``970916105432``, as in Excite's log: a year of two digits, from 1969 to 2068."""
-    return _in_utc(clock, spread(column, _COMPACT, century=False))
+    return spread(column, "YYMMDDhhmmss", clock)
+
+
+def _laid_out(column: pa.BinaryArray, patterns: Iterable[str], clock: Clock) -> Instants:
+    """The values laid out as one of ``patterns``, which are tried in turn while some are left."""
+    first, *others = patterns
+    values, good = spread(column, first, clock)
+    for pattern in others:
+        if not good.all():
+            more, read = spread(column, pattern, clock)
+            values, good = np.where(read, more, values), good | read
+    return values, good
 
 
 def frequent_iso(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """Say what is written in one of the frequent ways of ISO 8601."""
-    found = plain_instants(column, clock)
-    for pattern in _FREQUENT_ISO[1:]:
-        if not found[1].all():
-            found = _more(found, _in_utc(AS_WRITTEN if "Z" in pattern else clock, spread(column, pattern)))
-    return found
+    return _laid_out(column, _FREQUENT_ISO, clock)
 
 
 def one_by_one(
@@ -216,19 +208,14 @@ def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     return one_by_one(column, *frequent_iso(column, clock), lambda text: _iso(text, clock))
 
 
-_USUAL_LENGTHS = (
-    (10, Fraction(1_000_000)),
-    (13, Fraction(1_000)),
-    (16, Fraction(1)),
-    (19, Fraction(1, 1_000)),
-)
+USUAL_LENGTHS = {10: Fraction(1_000_000), 13: Fraction(1_000), 16: Fraction(1), 19: Fraction(1, 1_000)}
 """Digits of the years 2001 to 2286 and microseconds a step, from seconds to nanoseconds."""
 
 
 def _epoch_of_usual_length(column: pa.BinaryArray, unit: Fraction | None) -> Instants:
     """Epoch numbers as long as those of our time are, in ``unit`` or in any of the usual ones."""
     values, good = np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
-    for width, usual in _USUAL_LENGTHS:
+    for width, usual in USUAL_LENGTHS.items():
         if unit not in (None, usual):
             continue
         matrix, fitting = _fixed_width(column, width)
@@ -304,11 +291,9 @@ def _ordered(text: str, day_first: bool, clock: Clock) -> int:
 
 def _ordered_instants(column: pa.BinaryArray, clock: Clock, *, day_first: bool) -> Instants:
     """``31/12/2006 23:59:59`` or ``12/31/2006 11:59 pm``, with dots or dashes as well; and ISO 8601."""
-    found = frequent_iso(column, clock)
-    for separator, layout in itertools.product("/.-", _LAYOUTS):
-        if not found[1].all():
-            written = layout if day_first else layout.translate(str.maketrans("DM", "MD"))
-            found = _more(found, _in_utc(clock, spread(column, written.replace("/", separator))))
+    ordered = [layout if day_first else layout.translate(str.maketrans("DM", "MD")) for layout in _LAYOUTS]
+    patterns = [*_FREQUENT_ISO, *(each.replace("/", mark) for mark in "/.-" for each in ordered)]
+    found = _laid_out(column, patterns, clock)
     return one_by_one(column, *found, lambda text: _ordered(text, day_first, clock))
 
 
