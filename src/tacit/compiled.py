@@ -67,23 +67,19 @@ def compiled(loop: Loop, *, error_model: Literal["python", "numpy"] = "python") 
         error_model: what division by zero does: raise as in Python, or give infinity as in numpy.
     """
     folder = _folder_for(Path(loop.__code__.co_filename).parent)
-    if folder is None:
-        return cast(Loop, numba.njit(loop, nogil=True, error_model=error_model))
     usual = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = folder  # read while decorating only
+    numba.config.CACHE_DIR = folder or usual  # read while decorating only
     try:
-        return cast(Loop, numba.njit(loop, nogil=True, cache=True, error_model=error_model))
+        jit = numba.njit(nogil=True, cache=folder is not None, error_model=error_model)
+        return cast(Loop, jit(loop))
     finally:
         numba.config.CACHE_DIR = usual
 
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
-
-
-def kernel(function: _Function) -> _Function:
-    """Compile ``function``.
+def kernel(function: Loop) -> Loop:
+    """Compile ``function``; division by zero gives infinity, as in numpy.
 
     Ordinary floating-point rules hold (no ``fastmath``): a risk must mean the same number in a kernel
-    and in its definition. Division by zero gives infinity, as in numpy.
+    and in its definition.
     """
     return compiled(function, error_model="numpy")

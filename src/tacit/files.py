@@ -43,12 +43,8 @@ def exchange(one: Path, other: Path) -> bool:
 _MARK = ".partial-"
 
 
-def sync_directory(directory: Path) -> None:
-    """Make a rename inside ``directory`` durable."""
-    _fsync(directory)
-
-
-def _fsync(*paths: Path) -> None:
+def sync(*paths: Path) -> None:
+    """Make what files hold durable, and renames inside directories."""
     for path in paths:
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -88,14 +84,12 @@ def _temporary_beside(destination: Path) -> Path:
 
 
 @contextmanager
-def _naming(destination: Path) -> Iterator[None]:
+def _saying(problem: str) -> Iterator[None]:
     """Let an error of the operating system speak of the output, not of the hidden temporary."""
     try:
         yield
     except OSError as error:
-        raise InputError(
-            f"{destination} cannot be written: {error.strerror}.", "Choose another output."
-        ) from error
+        raise InputError(f"{problem}: {error.strerror}.", "Choose another output.") from error
 
 
 @contextmanager
@@ -107,20 +101,20 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
         mode: permission bits of the new file, for example ``0o600`` for private state.
     """
     destination = Path(destination)
-    with _naming(destination):
+    with _saying(f"{destination} cannot be written"):
         temporary = _temporary_beside(destination)
         _remove(temporary)
     try:  # from before the file is there: Ctrl-C may come at any moment
-        with _naming(destination):
+        with _saying(f"{destination} cannot be written"):
             rights = 0o666 if mode is None else mode
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, rights))
         yield temporary
         if mode is not None:
             temporary.chmod(mode)
-        _fsync(temporary)
-        with _naming(destination):
+        sync(temporary)
+        with _saying(f"{destination} cannot be written"):
             temporary.replace(destination)
-            sync_directory(destination.parent)
+            sync(destination.parent)
     except BaseException:
         _remove(temporary)
         raise
@@ -138,16 +132,16 @@ def atomic_directory(destination: str | Path, *, replace: bool = False) -> Itera
     destination = Path(destination)
     if destination.exists() and not replace:
         raise InputError(f"{destination} exists already.", "Choose another output, or remove it first.")
-    with _naming(destination):
+    with _saying(f"{destination} cannot be written"):
         temporary = _temporary_beside(destination)
         _remove(temporary)
         temporary.mkdir()
     try:
         yield temporary
-        _fsync(temporary, *temporary.rglob("*"))
+        sync(temporary, *temporary.rglob("*"))
         if destination.exists() and not replace:
             raise InputError(f"{destination} appeared while it was being written.", "Choose another output.")
-        with _naming(destination):
+        with _saying(f"{destination} cannot be written"):
             move_directory(temporary, destination)
     except BaseException:
         _remove(temporary)
@@ -173,7 +167,7 @@ def move_directory(made: Path, destination: Path) -> None:
             aside.rename(destination)
             raise
         _remove(aside)
-    sync_directory(destination.parent)
+    sync(destination.parent)
 
 
 _LEDGER_BEGINS = b'{"entry":0,'
@@ -193,7 +187,7 @@ def check_output(
         ledger_stays: the output is the next state of the same log, so that its ledger goes on.
     """
     path = Path(path)
-    with _asking(path):
+    with _saying(f"the output {path} cannot be used"):
         if not path.exists() and not path.is_symlink():
             return
         _refuse_what_is_never_replaced(path, inputs)
@@ -219,7 +213,7 @@ def check_output_folder(
         inputs: the files that the output is made from.
     """
     path = Path(path)
-    with _asking(path):
+    with _saying(f"the output {path} cannot be used"):
         if not path.exists() and not path.is_symlink():
             return
         if path.is_symlink():
@@ -237,17 +231,6 @@ def check_output_folder(
     _refuse_unless(force, path)
 
 
-@contextmanager
-def _asking(path: Path) -> Iterator[None]:
-    """Let an error of the operating system speak of an output that is looked at."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"the output {path} cannot be used: {error.strerror}.", "Choose another output."
-        ) from error
-
-
 def _refuse_unless(force: bool, path: Path) -> None:
     if not force:
         raise InputError(
@@ -263,15 +246,12 @@ def _refuse_what_is_never_replaced(path: Path, inputs: Iterable[str | Path]) -> 
         raise InputError(f"the output {path} is {kind}.", "Name a file.")
     if any(Path(given).exists() and path.samefile(given) for given in inputs):
         raise InputError(f"the output {path} is one of the inputs.", "Choose another output.")
-    if path.suffix == ".ledger" or _begins_as_ledger(path):
+    with path.open("rb") as file:
+        begins_as_ledger = file.read(len(_LEDGER_BEGINS)) == _LEDGER_BEGINS
+    if path.suffix == ".ledger" or begins_as_ledger:
         raise InputError(
             f"{path} is a ledger; what was spent on a data set is never replaced.", "Choose another output."
         )
-
-
-def _begins_as_ledger(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_LEDGER_BEGINS)) == _LEDGER_BEGINS
 
 
 def literal_path(path: str | Path) -> str:
@@ -283,15 +263,19 @@ def literal_path(path: str | Path) -> str:
     return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
+def _own_directory(variable: str, usual: Path, mode: int) -> Path:
+    """The folder that a variable of the environment names, else the usual one; made when missing."""
+    directory = Path(os.environ.get(variable) or usual)
+    directory.mkdir(parents=True, exist_ok=True, mode=mode)
+    return directory
+
+
 def cache_directory() -> Path:
     """``$TACIT_CACHE``, else the platform's place (``$XDG_CACHE_HOME/tacit`` or ``~/.cache/tacit`` on Linux).
 
     Made when missing.
     """
-    explicit = os.environ.get("TACIT_CACHE")
-    directory = Path(explicit) if explicit else platformdirs.user_cache_path("tacit")
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
+    return _own_directory("TACIT_CACHE", platformdirs.user_cache_path("tacit"), 0o777)
 
 
 def state_directory() -> Path:
@@ -299,7 +283,4 @@ def state_directory() -> Path:
 
     On Linux that is ``$XDG_STATE_HOME/tacit``, or ``~/.local/state/tacit``.
     """
-    explicit = os.environ.get("TACIT_STATE")
-    directory = Path(explicit) if explicit else platformdirs.user_state_path("tacit")
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return directory
+    return _own_directory("TACIT_STATE", platformdirs.user_state_path("tacit"), 0o700)

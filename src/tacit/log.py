@@ -438,14 +438,10 @@ def synthetic_log(
         whole("weeks", weeks, 1),
         real("sensitive_share", sensitive_share),
     )
-    if to is not None:
-        output = place("to", to)
+    output = None if to is None else place("to", to)
+    if output is not None:
         check_output(output, force=flag("force", force))
-        made.write(output)
-        return Log(output)
-    folder = _private_folder()
-    made.write(folder / "log.parquet")
-    return _kept(folder, f"of {users:,} synthetic users")
+    return _written(made.write, f"of {users:,} synthetic users", output)
 
 
 def _from_table(source: Any, options: Any, output: Path | None, force: bool) -> Log:
@@ -460,35 +456,32 @@ def _from_table(source: Any, options: Any, output: Path | None, force: bool) -> 
             f"a log cannot be read from {type(source).__name__}.",
             "Give a file, an Arrow table, or a pandas or polars frame.",
         ) from None
-    folder = _private_folder()
-    try:
-        pq.write_table(table, folder / "table.parquet")
-        options = replace(options, format_name="parquet")
-        return _imported([folder / "table.parquet"], options, "from a table", output, force)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="tacit-log-") as folder:
+        kept = Path(folder, "table.parquet")
+        pq.write_table(table, kept)
+        return _imported([kept], replace(options, format_name="parquet"), "from a table", output, force)
 
 
 def _imported(paths: list[Any], options: Any, name: str, output: Path | None, force: bool) -> Log:
     from tacit.searchlog import import_log
 
+    def write(to: Path) -> None:
+        import_log(paths, to, options, force=force or output is None)
+
+    return _written(write, name, output)
+
+
+def _written(write: Callable[[Path], object], name: str, output: Path | None) -> Log:
+    """The log that is written to ``output``, or to a private folder for as long as the log is in use."""
     if output is not None:
-        import_log(paths, output, options, force=force)
+        write(output)
         return Log(output)
-    folder = _private_folder()
+    folder = Path(tempfile.mkdtemp(prefix="tacit-log-"))
     try:
-        import_log(paths, folder / "log.parquet", options, force=True)
+        write(folder / "log.parquet")
+        log = Log(folder / "log.parquet", name=name)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return _kept(folder, name)
-
-
-def _private_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="tacit-log-"))
-
-
-def _kept(folder: Path, name: str) -> Log:
-    log = Log(folder / "log.parquet", name=name)
     weakref.finalize(log, shutil.rmtree, folder, ignore_errors=True)
     return log

@@ -8,10 +8,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich import progress as rich_progress
 from rich.console import Console, Group, RenderableType
@@ -58,19 +59,25 @@ def stderr() -> Console:
     return Console(file=sys.stderr, highlight=False)
 
 
+Value = TypeVar("Value")
+
 _speaks_json: ContextVar[bool] = ContextVar("speaks_json", default=False)
 speaks_json = _speaks_json.get
 """Whether the command that runs was asked for ``--json``."""
 
 
 @contextmanager
-def speaking(json: bool) -> Iterator[None]:
-    """Print the results of the block as JSON, or for people."""
-    token = _speaks_json.set(json)
+def _set(variable: ContextVar[Value], value: Value) -> Iterator[Value]:
+    token = variable.set(value)
     try:
-        yield
+        yield value
     finally:
-        _speaks_json.reset(token)
+        variable.reset(token)
+
+
+def speaking(json: bool) -> AbstractContextManager[bool]:
+    """Print the results of the block as JSON, or for people."""
+    return _set(_speaks_json, json)
 
 
 def emit(result: Mapping[str, Any], *shown: RenderableType, even_if_unasked: bool = False) -> None:
@@ -94,15 +101,9 @@ def emit(result: Mapping[str, Any], *shown: RenderableType, even_if_unasked: boo
 _gathered: ContextVar[list[Mapping[str, Any]]] = ContextVar("gathered")
 
 
-@contextmanager
-def gathered() -> Iterator[list[Mapping[str, Any]]]:
+def gathered() -> AbstractContextManager[list[Mapping[str, Any]]]:
     """Gather the results of the commands that run in the block, however they are printed."""
-    found: list[Mapping[str, Any]] = []
-    token = _gathered.set(found)
-    try:
-        yield found
-    finally:
-        _gathered.reset(token)
+    return _set(_gathered, [])
 
 
 def table(headings: Sequence[str], rows: Iterable[Iterable[Any]], *, right: bool = False) -> Table:
@@ -146,34 +147,32 @@ class Progress:
 
     def __init__(
         self,
-        display: rich_progress.Progress | None,
-        task: rich_progress.TaskID | None,
+        update: Callable[..., None] | None,
         said: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        self._display = display
-        self._task = task
+        self._update = update
         self._said, self._last = said, time.monotonic()
         self.done = 0
 
     def advance(self, steps: int = 1) -> None:
         """``steps`` more units are done."""
         self.done += steps
-        if self._display is not None and self._task is not None:
-            self._display.update(self._task, advance=steps)
+        if self._update is not None:
+            self._update(advance=steps)
 
     def reach(self, done: int, total: int) -> None:
         """``done`` of ``total`` units are done."""
         self.done = done
-        if self._display is not None and self._task is not None:
-            self._display.update(self._task, completed=done, total=total)
+        if self._update is not None:
+            self._update(completed=done, total=total)
         elif time.monotonic() - self._last >= _A_LINE and done < total:
             self._last = time.monotonic()
             self._said(f"{done:,} of {total:,}")
 
     def describe(self, description: str) -> None:
         """Change what is said to be under way."""
-        if self._display is not None and self._task is not None:
-            self._display.update(self._task, description=description)
+        if self._update is not None:
+            self._update(description=description)
 
 
 class _Rate(rich_progress.ProgressColumn):
@@ -201,7 +200,7 @@ def progress(description: str, *, total: float | None = None, unit: str = "recor
         def say(line: str) -> None:
             console.print(f"{description}: {line} {unit}", markup=False)
 
-        plain = Progress(None, None, say)
+        plain = Progress(None, say)
         begun = time.monotonic()
         yield plain
         seconds = max(time.monotonic() - begun, 1e-9)
@@ -216,4 +215,4 @@ def progress(description: str, *, total: float | None = None, unit: str = "recor
         rich_progress.TimeRemainingColumn(),
     ]
     with rich_progress.Progress(*columns, console=console, transient=True) as display:
-        yield Progress(display, display.add_task(description, total=total))
+        yield Progress(partial(display.update, display.add_task(description, total=total)))

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import InputError, IntegrityError, TacitError
-from tacit.files import sync_directory
+from tacit.files import sync
 
 NO_HASH = "0" * 64
 """What the first line names as the hash before it."""
@@ -148,7 +148,7 @@ class Journal:
         # What killed processes left of the same attempt; a live one would now be refused anyway.
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.partial-*"):
             leftover.unlink(missing_ok=True)
-        sync_directory(path.parent)
+        sync(path.parent)
         return cls(path)
 
     def read(self) -> Chain:
@@ -239,16 +239,8 @@ def _acquire(handle: int, lock: int) -> None:
 
 
 def _content(handle: int) -> bytes:
-    size = os.fstat(handle).st_size
-    parts: list[bytes] = []
-    at = 0
-    while at < size:
-        part = os.pread(handle, size - at, at)
-        if not part:
-            break
-        parts.append(part)
-        at += len(part)
-    return b"".join(parts)
+    with open(handle, "rb", closefd=False) as file:
+        return file.read()
 
 
 def _write_whole(handle: int, data: bytes, at: int) -> None:
