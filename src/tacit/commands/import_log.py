@@ -121,7 +121,7 @@ def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:
         "lines": report.lines,
         "records": report.records,
         "users": figures.users,
-        "records_per_user": round(figures.records_a_user, 2),
+        "records_per_user": round(figures.records / figures.users, 2),
         "most_records_of_a_user": figures.largest,
         "first": figures.first.isoformat(),
         "last": figures.last.isoformat(),

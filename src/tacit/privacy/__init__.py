@@ -1,11 +1,9 @@
 """The privacy core: what is promised, what it costs, and the noise that pays for it.
 
 - :mod:`~tacit.privacy.guarantee`: the kinds of promise, each naming its neighbour relation;
-- :mod:`~tacit.privacy.accounting.events` and :mod:`~tacit.privacy.accounting.composition`: what was done,
-and what several
-  such events promise together;
-- :mod:`~tacit.privacy.accounting.composition`, :mod:`~tacit.privacy.ledger.ledger`: a budget, and the
-file that guards it;
+- :mod:`~tacit.privacy.accounting.events`, :mod:`~tacit.privacy.accounting.composition`: what was done, what
+  several such events promise together, and a budget;
+- :mod:`~tacit.privacy.ledger.ledger`: the file that guards it;
 - :mod:`~tacit.privacy.noise.randomness`, :mod:`~tacit.privacy.noise.samplers`: exact integer noise.
 """
 

@@ -114,10 +114,6 @@ class LogFigures:
     """Share of the queries that are plain numbers."""
 
     @property
-    def records_a_user(self) -> float:
-        return self.records / self.users
-
-    @property
     def doubt(self) -> str:
         """Why this is hardly a log of what people searched; empty when nothing speaks against it."""
         if self.records < _FEWEST_TO_JUDGE:
@@ -204,7 +200,7 @@ class ImportReport:
 
     def counts(self) -> dict[Reason, int]:
         """Count bad lines by reason, over all files."""
-        found = sum((Counter(file.bad.counts) for file in self.files), Counter[Reason]())
+        found = sum((file.bad.counts for file in self.files), Counter[Reason]())
         return {reason: found[reason] for reason in Reason if found[reason]}
 
 

@@ -33,6 +33,7 @@ SESSION_GAP = timedelta(minutes=30)
 """A longer pause ends a session."""
 LONGEST_GAP = timedelta(days=100 * 366)
 """Longer than any log."""
+_GAPS = f"from 0 to {LONGEST_GAP // timedelta(minutes=1)} minutes"
 
 _EARLIEST, _LATEST = datetime.min, datetime.max.replace(microsecond=0)
 _METHOD = "time"
@@ -54,17 +55,15 @@ class SessionCut:
 
     def __post_init__(self) -> None:
         if not timedelta(0) <= self.gap <= LONGEST_GAP:
-            most = LONGEST_GAP // timedelta(minutes=1)
-            raise ParameterError.outside("session_gap", self.gap, f"from 0 to {most} minutes")
+            raise ParameterError.outside("session_gap", self.gap, _GAPS)
 
     @classmethod
     def of(cls, minutes: float | None) -> SessionCut:
         """Read the parameter ``session_gap``, in minutes."""
         if minutes is None:
             return cls()
-        rule = f"from 0 to {LONGEST_GAP // timedelta(minutes=1)} minutes"
-        if not 0 <= real("session_gap", minutes, rule) <= LONGEST_GAP / timedelta(minutes=1):
-            raise ParameterError.outside("session_gap", minutes, rule)
+        if not 0 <= real("session_gap", minutes, _GAPS) <= LONGEST_GAP / timedelta(minutes=1):
+            raise ParameterError.outside("session_gap", minutes, _GAPS)
         return cls(timedelta(minutes=minutes))
 
     def numbers(self, user: Column, time: Column) -> Numbers:

@@ -152,7 +152,7 @@ class FrequentQuery:
 
 
 _QUERIES = """
-    CREATE TEMP TABLE queries AS
+    CREATE TEMP TABLE IF NOT EXISTS queries AS
     SELECT query, sum(searches)::BIGINT AS searches, count(*) AS users
     FROM (SELECT user, query, count(*) AS searches
           FROM (SELECT DISTINCT "user" AS user, query, time FROM log)
@@ -177,16 +177,10 @@ class StatisticsSource:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._counted = False
 
     def _rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self._connection.execute(sql, list(parameters)).fetchall()
         return rows
-
-    def _count_queries(self) -> None:
-        if not self._counted:
-            self._connection.execute(_QUERIES)
-            self._counted = True
 
     def _pauses(self, gap: timedelta) -> int:
         """Count how often users paused for longer than ``gap``: a user has one session more."""
@@ -214,7 +208,7 @@ class StatisticsSource:
         step()
         sessions = len(counts) + self._pauses(cut.gap)
         step()
-        self._count_queries()
+        self._connection.execute(_QUERIES)
         spectrum = self._connection.execute(
             "SELECT searches, count(*) AS queries, count(*) FILTER (users = 1) AS single"
             " FROM queries GROUP BY searches ORDER BY searches"
@@ -242,7 +236,7 @@ class StatisticsSource:
     def frequent_queries(self, most: int, min_users: int = 50) -> list[FrequentQuery]:
         """List at most ``most`` queries of at least ``min_users`` users, those of most users first."""
         check_frequent(most, min_users)
-        self._count_queries()
+        self._connection.execute(_QUERIES)
         found = self._rows(
             "SELECT query, users, searches FROM queries WHERE users >= ?"
             " ORDER BY users DESC, searches DESC, query LIMIT ?",

@@ -1,11 +1,8 @@
-"""Where the ledger of a data set lies: one ledger per data set, found without being told.
+"""The ledger of a data set: what may be spent on it in all, and what has been.
 
-A second ledger for the same log is a second budget: what is promised holds for neither of them, but for
-their sum. So a log that has its ledger beside it takes no other.
-
-The ledger of a data set: what may be spent on it in all, and what has been.
-
-One ledger per data set, for as long as the data set lives. Every release is charged here before any
+One ledger per data set, for as long as the data set lives, and found without being told: a second one for
+the same log is a second budget, and what is promised holds for neither of them, but for their sum. So a log
+that has its ledger beside it takes no other. Every release is charged here before any
 noise is drawn for it, and the charge is on the disk when :meth:`Ledger.spend` returns: whatever
 happens afterwards, nobody can have seen noise that was not paid for. What does not fit the budget
 is refused.
@@ -217,7 +214,8 @@ class Ledger(Displayed):
             refuse_known([entry for entry in others if entry.path.exists()])
             for entry in others:
                 register.forget(entry.id)
-            register.accept(ledger, log)
+            register.forget(ledger.identity)  # taken as it is, however much older than known
+            register.remember(ledger, log)
         length = ledger.state().length
         return ledger, sum(max(0, each.entries - length) for each in known if each.id == ledger.identity)
 

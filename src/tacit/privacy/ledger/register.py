@@ -168,11 +168,6 @@ class Register:
                         (identity, which, sketch.level, " ".join(sketch.marks)),
                     )
 
-    def accept(self, ledger: Ledger, log: str | Path) -> None:
-        """Take the ledger as it is, however much older than known: its data set is ``log``."""
-        self.forget(ledger.identity)
-        self.remember(ledger, log)
-
     def forget(self, identity: str) -> None:
         with self._connection() as connection:
             connection.execute("DELETE FROM ledgers WHERE id = ?", (identity,))

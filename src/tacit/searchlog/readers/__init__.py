@@ -20,7 +20,7 @@ from tacit.searchlog.readers.access import AccessReader
 from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.inspection import looked_at
 from tacit.searchlog.readers.objects import EXPORTS, ObjectsReader
-from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading, delimiter_from
+from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading
 from tacit.searchlog.readers.published import AolReader, ExciteReader
 from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources, foreign
 from tacit.searchlog.readers.times import TIME_FORMATS
@@ -39,7 +39,6 @@ __all__ = [
     "Reading",
     "Source",
     "TableReader",
-    "delimiter_from",
     "find_sources",
     "reader_for",
     "readers",

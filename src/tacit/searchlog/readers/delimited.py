@@ -269,7 +269,6 @@ class DelimitedReader(Reader):
         fitting[hard] = blank[hard] = False
         misfits = ~(fitting | blank)
         misfits[hard] = False
-        bad = [(Reason.COLUMNS, np.flatnonzero(misfits))]
         lines = np.flatnonzero(fitting)
         columns = tuple(
             fields.column(layout.positions[column], lines)
@@ -277,46 +276,45 @@ class DelimitedReader(Reader):
             else pa.nulls(len(lines), pa.binary())
             for column in COLUMNS
         )
+        unclosed = _NONE
         if len(hard):
-            lines, columns = self._second_look(text, layout, hard, lines, columns, bad)
-        numbered = [(reason, np.sort(block.first_line + numbers)) for reason, numbers in _merged(bad)]
+            lines, columns, unclosed = _second_look(text, layout, hard, lines, columns, misfits)
+        bad = [(Reason.COLUMNS, np.flatnonzero(misfits)), (Reason.SYNTAX, unclosed)]
+        numbered = [(reason, block.first_line + numbers) for reason, numbers in bad]
         blank_lines = int(blank.sum()) - block.content.joined
         return Written(block.first_line + lines, columns, fields.is_ascii), numbered, blank_lines
 
-    def _second_look(
-        self,
-        text: bytes,
-        layout: Layout,
-        hard: Numbers,
-        lines: Numbers,
-        columns: tuple[pa.Array, ...],
-        bad: list[tuple[Reason, Numbers]],
-    ) -> tuple[Numbers, tuple[pa.Array, ...]]:
-        """Read the ``hard`` lines one by one, and put them among the others in order."""
-        whole = text.split(b"\n")
-        found: list[int] = []
-        rows: list[list[bytes]] = []
-        wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.COLUMNS: []}
-        for number in hard.tolist():
-            row = split_line(whole[number].removesuffix(b"\r"), layout.delimiter)
-            if row is None:
-                wrong[Reason.SYNTAX].append(number)
-            elif not layout.takes(row):
-                wrong[Reason.COLUMNS].append(number)
-            else:
-                found.append(number)
-                rows.append(row)
-        bad.extend((reason, np.array(numbers, np.int64)) for reason, numbers in wrong.items())
-        both = np.concatenate([lines, np.array(found, np.int64)])
-        order = np.argsort(both, kind="stable")
-        merged = []
-        for column, values in zip(COLUMNS, columns, strict=True):
-            place = layout.positions.get(column)
-            more = pa.array(
-                [row[place] if place is not None and place < len(row) else None for row in rows], pa.binary()
-            )
-            merged.append(pa.concat_arrays([values, more]).take(pa.array(order)))
-        return both[order], tuple(merged)
+
+def _second_look(
+    text: bytes,
+    layout: Layout,
+    hard: Numbers,
+    lines: Numbers,
+    columns: tuple[pa.Array, ...],
+    misfits: npt.NDArray[np.bool_],
+) -> tuple[Numbers, tuple[pa.Array, ...], Numbers]:
+    """Read the ``hard`` lines one by one, and put them among the others in order; those of a wrong width
+    are added to ``misfits``, and those whose quotes do not close are returned.
+    """
+    whole = text.split(b"\n")
+    rows: dict[int, Row] = {}
+    unclosed: list[int] = []
+    for number in hard.tolist():
+        row = split_line(whole[number].removesuffix(b"\r"), layout.delimiter)
+        if row is None:
+            unclosed.append(number)
+        elif layout.takes(row):
+            rows[number] = row
+        else:
+            misfits[number] = True
+    both = np.concatenate([lines, np.array(list(rows), np.int64)])
+    order = np.argsort(both, kind="stable")
+    merged = []
+    for column, values in zip(COLUMNS, columns, strict=True):
+        place = layout.positions.get(column, len(text))  # beyond any field where there is none
+        more = [row[place] if place < len(row) else None for row in rows.values()]
+        merged.append(pa.concat_arrays([values, pa.array(more, pa.binary())]).take(pa.array(order)))
+    return both[order], tuple(merged), np.array(unclosed, np.int64)
 
 
 _LONGEST_RECORD = 50
@@ -375,10 +373,3 @@ def _headers(written: Written, layout: Layout) -> npt.NDArray[np.bool_]:
         for column, values in zip(COLUMNS[:3], written.columns[:3], strict=True)
     ]
     return np.asarray(pc.and_(pc.and_(same[0], same[1]), same[2]))
-
-
-def _merged(bad: list[tuple[Reason, Numbers]]) -> list[tuple[Reason, Numbers]]:
-    return [
-        (reason, np.concatenate([numbers for found, numbers in bad if found is reason]))
-        for reason in dict.fromkeys(found for found, _ in bad)
-    ]

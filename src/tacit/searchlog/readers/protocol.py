@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -63,18 +64,18 @@ _EXPLANATIONS: Mapping[Reason, str] = {
 class BadLines:
     """The bad lines of one file, so far."""
 
-    counts: dict[Reason, int] = field(default_factory=dict)
+    counts: Counter[Reason] = field(default_factory=Counter)
     first: dict[Reason, list[int]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return self.counts.total()
 
     def add(self, reason: Reason, lines: npt.NDArray[np.int64]) -> None:
         """Count ``lines`` (numbers from 1, ascending, after those already counted) under ``reason``."""
         if not len(lines):
             return
-        self.counts[reason] = self.counts.get(reason, 0) + len(lines)
+        self.counts[reason] += len(lines)
         kept = self.first.setdefault(reason, [])
         kept.extend(int(line) for line in lines[: FIRST_LINES_KEPT - len(kept)])
 
@@ -99,7 +100,7 @@ class BadLines:
         """Say the counts in words, the most frequent reason first."""
         return ", ".join(
             f"{count:,} {reason} (first in line {self.first[reason][0]:,})"
-            for reason, count in sorted(self.counts.items(), key=lambda pair: -pair[1])
+            for reason, count in self.counts.most_common()
         )
 
     @property
@@ -108,14 +109,14 @@ class BadLines:
 
     @property
     def usual(self) -> Reason:
-        return max(self.counts, key=lambda reason: self.counts[reason])
+        return self.counts.most_common(1)[0][0]
 
     def refuse_too_many(
         self,
         file: str,
         lines: int,
         largest_share: float | None,
-        explain: Callable[[Reason], str] = lambda _: "",
+        explain: Callable[[Reason], str],
     ) -> None:
         """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
 

@@ -260,14 +260,12 @@ _ORDERED = re.compile(
 _DATE_IN_TEXT = re.compile(rb'(?:^|[\t,;|"\n])(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?=[ T,])')
 
 
-def order_of_dates(head: bytes) -> str | None:
+def order_of_dates(head: bytes) -> str:
     """``day-first`` or ``month-first``, when dates at the beginning of a file can only be read that way.
 
-    Empty when it has such dates but they can be read either way; None when it has none.
+    Empty when it has none, or they can be read either way.
     """
     found = [(int(first), int(second)) for first, _, second in _DATE_IN_TEXT.findall(head)]
-    if not found:
-        return None
     day_first = any(first > 12 for first, _ in found)
     month_first = any(second > 12 for _, second in found)
     return "" if day_first == month_first else "day-first" if day_first else "month-first"

@@ -59,7 +59,7 @@ def _lines(archive: ZipFile, name: str) -> Iterator[bytes]:
     sheets = [part for part in parts if re.fullmatch(r"xl/worksheets/[^/]+\.xml", part)]
     if not sheets:
         raise LogError(f"{name} is an Excel workbook without a sheet of cells.", _REMEDY)
-    shared = list(_texts(archive)) if _STRINGS in parts else []
+    shared = [_text(each) for each in _elements(archive, _STRINGS, "si")] if _STRINGS in parts else []
     dates = _date_styles(archive) if _STYLES in parts else []
     first, width = min(sheets, key=lambda part: (len(part), part)), 0  # sheet2 before sheet10
     for row in _elements(archive, first, "row"):
@@ -81,12 +81,6 @@ def _elements(archive: ZipFile, part: str, tag: str) -> Iterator[ElementTree.Ele
 
 def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
-
-
-def _texts(archive: ZipFile) -> Iterator[str]:
-    """The texts that cells share, in order."""
-    for element in _elements(archive, _STRINGS, "si"):
-        yield _text(element)
 
 
 def _text(element: ElementTree.Element) -> str:
