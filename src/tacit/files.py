@@ -170,7 +170,7 @@ def move_directory(made: Path, destination: Path) -> None:
     sync(destination.parent)
 
 
-_LEDGER_BEGINS = b'{"entry":0,'
+LEDGER_BEGINS = b'{"entry":0,'
 """How the first line of every ledger begins (:mod:`tacit.privacy.ledger.journal`)."""
 
 
@@ -247,7 +247,7 @@ def _refuse_what_is_never_replaced(path: Path, inputs: Iterable[str | Path]) -> 
     if any(Path(given).exists() and path.samefile(given) for given in inputs):
         raise InputError(f"the output {path} is one of the inputs.", "Choose another output.")
     with path.open("rb") as file:
-        begins_as_ledger = file.read(len(_LEDGER_BEGINS)) == _LEDGER_BEGINS
+        begins_as_ledger = file.read(len(LEDGER_BEGINS)) == LEDGER_BEGINS
     if path.suffix == ".ledger" or begins_as_ledger:
         raise InputError(
             f"{path} is a ledger; what was spent on a data set is never replaced.", "Choose another output."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -101,10 +102,8 @@ def moment(name: str, value: Any) -> datetime | None:
     """
     found = value
     if isinstance(value, str) and value.strip()[4:5] == "-":
-        try:
+        with suppress(ValueError):
             found = datetime.fromisoformat(value.strip())
-        except ValueError:
-            found = value
     if found is None:
         return None
     if not isinstance(found, datetime):
@@ -121,22 +120,12 @@ def size(name: str, value: Any) -> int:
     (1500000000, 2000000)
     """
     found = 0.0
-    if isinstance(value, str):
-        number = value.strip().rstrip("BbIiKkMmGgTt").strip()
-        unit = value.strip()[len(number) :].strip().upper()
-        try:
-            found = float(number) * _UNITS[unit]
-        except (KeyError, ValueError):
-            found = 0.0
-    elif not isinstance(value, bool):
-        try:
+    with suppress(KeyError, ValueError, TypeError):
+        if isinstance(value, str):
+            number = value.strip().rstrip("BbIiKkMmGgTt").strip()
+            found = float(number) * _UNITS[value.strip()[len(number) :].strip().upper()]
+        elif not isinstance(value, bool):
             found = operator.index(value)
-        except TypeError:
-            found = 0.0
     if not 1 <= found < 2**63:
-        raise ParameterError.outside(
-            name,
-            repr(value) if isinstance(value, str | int) else shown(value),
-            "a size such as 2GB or 500MB",
-        )
+        raise ParameterError.outside(name, shown(value), "a size such as 2GB or 500MB")
     return int(found)

@@ -282,9 +282,8 @@ def _no_record(
     """No line was a record: say why they were not."""
     bad = [file for file in report.files if file.bad.total]
     seen = ""
-    for file, (source, reader) in zip(report.files, sources, strict=True):
-        if file.bad.total and not seen:
-            seen = _explained(source, reader, options)(file.bad.usual)
+    if bad:
+        seen = _explained(*sources[report.files.index(bad[0])], options)(bad[0].bad.usual)
     reasons = "; ".join(f"in {file.path}, bad lines: {file.bad.by_reason()}" for file in bad[:_FILES_NAMED])
     more = f"; and in {len(bad) - _FILES_NAMED:,} more files" if len(bad) > _FILES_NAMED else ""
     hint = next((file.bad.hint for file in bad if file.bad.hint), "")
@@ -410,9 +409,7 @@ def look_at(
 def _columns_seen(source: Source, reader: Reader, reading: Reading) -> tuple[ColumnSeen, ...]:
     """The columns of the file, by place or by name."""
     if isinstance(reader, TableReader | ObjectsReader):
-        held = reader.held(source)
-        taken = reader.taken(source)
-        return tuple(ColumnSeen(name, holds, taken.get(name)) for name, holds in held.items())
+        return tuple(ColumnSeen(*said) for said in reader.seen(source))
     placed = reader.placed(source.opening)
     return _by_place(source.opening, reading, placed) if placed else ()
 

@@ -63,20 +63,17 @@ def _digests(log: str | Path) -> Iterator[bytes]:
     """SHA-256 of the openings of 0, 1, 2, … records. Secret: they are derived from raw records."""
     digest = hashlib.sha256()
     yield digest.digest()
-    for row in _earliest(log):
-        for field in row:
-            text = str(field).encode()
-            digest.update(len(text).to_bytes(8, "little") + text)
-        yield digest.digest()
-
-
-def _earliest(log: str | Path) -> list[tuple[object, ...]]:
-    return _query(
+    earliest = _query(
         log,
         f"""SELECT epoch_us("time"), "user", query, coalesce(url, '') FROM {_LOG} """
         """ORDER BY "time", "user", query, url NULLS FIRST LIMIT $longest""",
         {"longest": LONGEST_OPENING},
     )
+    for row in earliest:
+        for field in row:
+            text = str(field).encode()
+            digest.update(len(text).to_bytes(8, "little") + text)
+        yield digest.digest()
 
 
 MARKS = 256

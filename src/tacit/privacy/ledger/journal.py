@@ -26,12 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import InputError, IntegrityError, TacitError
-from tacit.files import sync
+from tacit.files import LEDGER_BEGINS, sync
 
 NO_HASH = "0" * 64
 """What the first line names as the hash before it."""
-
-_BEGINNING = b'{"entry":0,'
 
 Record = Mapping[str, Any]
 
@@ -92,7 +90,7 @@ def _parse(content: bytes, known: tuple[bytes, tuple[Record, ...]] = (b"", ())) 
             "If it was a ledger, it was emptied or cut short: restore it from a copy, and make no new one in "
             "its place. What was spent is not known without it.",
         )
-    if not content.startswith(_BEGINNING):
+    if not content.startswith(LEDGER_BEGINS):
         raise IntegrityError(
             "this file is no ledger: it does not begin as one.",
             "Name the data set's ledger, LOG.ledger unless said otherwise. If this was it, it is damaged; "

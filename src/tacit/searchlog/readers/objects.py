@@ -181,15 +181,12 @@ class ObjectsReader(Reader):
             )
         return keys
 
-    def held(self, source: Source) -> dict[str, str]:
-        return dict.fromkeys(usual_names(source.opening), "values of objects")
-
-    def taken(self, source: Source) -> dict[str, str]:
-        """Find which of the names of the file becomes which column of the log."""
-        if self._export is not None:
-            return {}
-        names = usual_names(source.opening)
-        return {key: column for column, key in self._keys(source).items() if key in names}
+    def seen(self, source: Source) -> Iterator[tuple[str, str, str | None]]:
+        """Say each name of the file, what it holds, and which column of the log it becomes."""
+        keys = {} if self._export is not None else self._keys(source)
+        taken = {key: column for column, key in keys.items()}
+        for name in usual_names(source.opening):
+            yield name, "values of objects", taken.get(name)
 
     def blocks(self, source: Source) -> Iterator[Block]:
         extract = self._export[0] if self._export is not None else _under(self._keys(source))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.readers.delimited import HEADER, in_aol_order, in_aols_place, readable_share
+from tacit.searchlog.readers.delimited import HEADER, in_aol_order
 from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
 from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reason
 from tacit.searchlog.readers.records import Written, split_fields, to_records
@@ -25,16 +25,10 @@ class AolReader(Reader):
     name = "aol"
 
     def recognises(self, opening: Opening) -> bool:
-        lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
-        if not lines:
-            return False
-        if lines[0][:_LEAST] == [name.encode() for name in HEADER[:_LEAST]]:
+        rows = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
+        if rows and rows[0][:_LEAST] == [name.encode() for name in HEADER[:_LEAST]]:
             return True
-        kept = [line for line in lines if len(line) >= _LEAST]
-        third = [line[2] for line in kept]
-        return in_aols_place(kept) and len(third) * readable_share(third, self.reading.read_times) * 2 > len(
-            lines
-        )
+        return in_aol_order(rows, self.reading.read_times, "\t") is not None
 
     def placed(self, opening: Opening) -> dict[str, int]:
         rows = [line.split(b"\t") for line in opening.lines if line.count(b"\t") >= _LEAST - 1]

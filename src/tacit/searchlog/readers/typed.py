@@ -67,10 +67,12 @@ class TableReader(Reader):
         """Say what each column of the table holds."""
         raise NotImplementedError
 
-    def taken(self, source: Source) -> dict[str, str]:
-        """Find which of the columns of the table becomes which column of the log."""
-        names = list(self.held(source))
-        return {names[place]: column for column, place in self._wanted(source, names).items()}
+    def seen(self, source: Source) -> Iterator[tuple[str, str, str | None]]:
+        """Say each column of the table, what it holds, and which column of the log it becomes."""
+        held = self.held(source)
+        taken = {place: column for column, place in self._wanted(source, list(held)).items()}
+        for place, (name, holds) in enumerate(held.items()):
+            yield name, holds, taken.get(place)
 
     def _wanted(self, source: Source, names: Sequence[str]) -> dict[str, int]:
         if missing := self.reading.mapping.missing(names):
