@@ -21,7 +21,7 @@ import numpy as np
 from specimens.optimum import optimal
 from specimens.seed_profiles import random_seed_profile, taxonomy_seed_profile
 from tacit.device.generalise.algorithms import Algorithm, generalise
-from tacit.device.generalise.measures import evaluate, risk
+from tacit.device.generalise.algorithms import evaluate
 from tacit.device.profile.user import SeedProfile
 from tacit.taxonomy import load_wordnet
 
@@ -39,7 +39,7 @@ def binding_cases(
         delta = float(random.choice(DELTAS))
         root = np.zeros(len(seed), np.bool_)
         root[0] = True
-        if risk(seed, root) <= delta < risk(seed):
+        if evaluate(seed, root).risk <= delta < evaluate(seed).risk:
             count -= 1
             yield seed, delta
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tacit.device.generalise.measures import risk
+from tacit.device.generalise.algorithms import evaluate
 from tacit.device.loops.kernels import divergence, risk_layer, shadows
 from tacit.device.profile.user import Flags, Floats, Integers, SeedProfile
 from tacit.errors import InputError
@@ -87,7 +87,7 @@ def optimal(seed: SeedProfile, delta: float, *, limit: int = 20_000) -> tuple[Fl
     problem = _prepare(seed, delta, limit)
     kept = np.zeros(len(seed), np.bool_)
     kept[0] = True
-    if problem.free[0] or risk(seed) <= delta:
+    if problem.free[0] or evaluate(seed).risk <= delta:
         kept[:] = True
     else:
         for topic in range(len(seed) - 1, -1, -1):
@@ -247,7 +247,7 @@ def _mark_best(problem: _Problem, kept: Flags) -> None:
     for option in reversed(problem.fronts[0]):
         kept[:] = False
         _mark(problem, 0, option, kept)
-        if risk(seed, kept) <= problem.delta:
+        if evaluate(seed, kept).risk <= problem.delta:
             return
     kept[1:] = False
 

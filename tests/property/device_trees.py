@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.specimens.seed_profiles import random_seed_profile
 from hypothesis import strategies as st
 
-from tacit.device.generalise.measures import evaluate
+from tacit.device.generalise.algorithms import evaluate
 from tacit.device.profile.user import Flags, SeedProfile
 
 __all__ = ["naive_power", "naive_risk", "optimum", "seed_profiles"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tacit.device import UserProfile
 from tacit.device.generalise.mapping import map_topics
-from tacit.device.generalise.measures import evaluate
+from tacit.device.generalise.algorithms import evaluate
 from tacit.taxonomy import TopicTree
 
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.specimens.optimum import optimal
 
 from tacit.device import Algorithm, SeedProfile, generalise
-from tacit.device.generalise.measures import risk as risk_of
+from tacit.device.generalise.algorithms import evaluate
 from tacit.device.loops.kernels import normalised
 from tacit.errors import InputError, ParameterError
 
@@ -75,6 +75,6 @@ def test_a_cost_that_means_nothing_anywhere_makes_the_whole_profile_unacceptable
     seed = star(3)
     costs = seed.cost.copy()
     costs[place] = cost
-    assert not risk_of(replace(seed, cost=costs)) <= 1.0
+    assert not evaluate(replace(seed, cost=costs)).risk <= 1.0
     found = generalise(replace(seed, cost=costs), 0.5)
     assert not found.feasible or not found.kept[place]

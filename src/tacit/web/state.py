@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tacit.device.profile.store import FORGOTTEN_PERIOD
-from tacit.errors import InputError, TacitError
+from tacit.device.profile.store import FORGOTTEN_PERIOD, whole_transaction
+from tacit.errors import InputError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data, named_apart
 from tacit.web.engines.interface import LANGUAGES, SAFE, Carriage, EngineDescription
 from tacit.web.rules import Action, check_pattern
@@ -75,21 +75,9 @@ class PageState:
         Not synced, they survive the end of this process but may be lost when the machine loses power.
         """
         with self._lock:
-            try:
-                self._connection.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                raise TacitError(
-                    f"{self.path} could not be changed ({error}); it is as it was before.",
-                    "Make room, or close what else has it open, and try again.",
-                ) from error
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if synced else 'NORMAL'}")
+            with whole_transaction(self._connection, self.path):
+                yield self._connection
 
     def rows(self, selection: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """The rows of a SELECT."""

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
@@ -77,7 +76,7 @@ class ProfileStore:
         try:
             connection = _connect(path)
             connection.execute(_JOURNAL)
-            with _transaction(connection):
+            with whole_transaction(connection, path):
                 for statement in TABLES.strip().split(";\n"):
                     connection.execute(statement)
                 told = {"format": FORMAT, "taxonomy": taxonomy, "fingerprint": _fingerprint(tree)}
@@ -101,9 +100,7 @@ class ProfileStore:
             fingerprint = store._meta("fingerprint")
         except sqlite3.DatabaseError as error:
             connection.close()
-            raise IntegrityError(
-                f"{path} is not a profile.", "Make one with `tacit profile build`."
-            ) from error
+            raise _no_profile(path) from error
         if found != FORMAT:
             raise IntegrityError(f"{path} has the profile format {found}; this version reads {FORMAT}.")
         if fingerprint != _fingerprint(tree):
@@ -127,9 +124,7 @@ class ProfileStore:
         try:
             row = connection.execute("SELECT value FROM meta WHERE key = 'taxonomy'").fetchone()
         except sqlite3.DatabaseError as error:
-            raise IntegrityError(
-                f"{path} is not a profile.", "Make one with `tacit profile build`."
-            ) from error
+            raise _no_profile(path) from error
         finally:
             connection.close()
         return str(row[0])
@@ -137,9 +132,7 @@ class ProfileStore:
     def __enter__(self) -> ProfileStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -148,23 +141,13 @@ class ProfileStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes or none; other threads and processes wait.
-
-        Raises:
-            TacitError: the disk is full, the file cannot be written, or another process holds it too long.
-        """
-        try:
-            with self._lock:
-                if self.connection.in_transaction:  # part of a larger one
-                    yield self.connection
-                    return
-                with _transaction(self.connection):
-                    yield self.connection
-        except sqlite3.OperationalError as error:
-            raise TacitError(
-                f"{self.path} could not be changed ({error}); it is as it was before.",
-                "Make room, or close what else has it open, and try again.",
-            ) from error
+        """All of the block's changes or none, as :func:`whole_transaction`; other threads wait."""
+        with self._lock:
+            if self.connection.in_transaction:  # part of a larger one
+                yield self.connection
+                return
+            with whole_transaction(self.connection, self.path):
+                yield self.connection
 
     def meta(self, key: str) -> str | None:
         """A value that the file remembers under a name; None where there is none."""
@@ -300,6 +283,10 @@ def _fingerprint(tree: TopicTree) -> str:
     return identity.hexdigest()[:16]
 
 
+def _no_profile(path: str | Path) -> IntegrityError:
+    return IntegrityError(f"{path} is not a profile.", "Make one with `tacit profile build`.")
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise InputError(f"there is no profile at {path}.", "Make one with `tacit profile build`.")
@@ -311,15 +298,26 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def whole_transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+    """All of the block's changes to a file or none; other processes wait.
+
+    Raises:
+        TacitError: the disk is full, the file cannot be written, or another process holds it too long.
+    """
     try:
-        yield
-    except BaseException:
-        if connection.in_transaction:  # SQLite itself rolls back on a full disk
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if connection.in_transaction:  # SQLite itself rolls back on a full disk
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        raise TacitError(
+            f"{path} could not be changed ({error}); it is as it was before.",
+            "Make room, or close what else has it open, and try again.",
+        ) from error
 
 
 def taxonomy_name(taxonomy: str | None) -> str:

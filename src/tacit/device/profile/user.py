@@ -85,46 +85,27 @@ class SeedProfile:
         leaf_mass: Sequence[float] | Floats,
         cost: Sequence[float] | Floats,
         wealth: float,
-        *,
-        node: Sequence[int] | Integers | None = None,
-        baseline: float = 0.0,
     ) -> SeedProfile:
         """Build a seed profile from its tree and the (unnormalised) preferences of its leaves."""
         parents = np.asarray(parent, np.int32)
         size = len(parents)
         if size == 0 or parents[0] != -1 or bool(np.any(parents[1:] >= np.arange(1, size))):
             raise ParameterError("a seed profile must list its root first and parents before children.")
-        priors = np.asarray(prior, np.float64)
+        priors, costs = np.asarray(prior, np.float64), np.asarray(cost, np.float64)
         if not bool(np.all(priors > 0)):
             raise ParameterError.outside("prior", float(priors.min()), "greater than 0 for every topic")
-        mass = np.asarray(leaf_mass, np.float64).copy()
-        inner = np.zeros(size, bool)
-        inner[parents[1:]] = True
-        mass[inner] = 0.0
+        mass = np.array(leaf_mass, np.float64)
+        mass[parents[1:]] = 0.0
         if not mass.sum() > 0:
             raise ParameterError.outside("preference", 0, "greater than 0 for some leaf")
         mass /= mass.sum()
-        content = -np.log(priors)
-        expected = float(np.sum(mass * content))
+        expected = float(np.sum(mass * -np.log(priors)))
         for position in range(size - 1, 0, -1):
             mass[parents[position]] += mass[position]
         lca = 0
-        while True:
-            children = np.flatnonzero(parents == lca)
-            if len(children) != 1:
-                break
+        while len(children := np.flatnonzero(parents == lca)) == 1:
             lca = int(children[0])
-        return cls(
-            node=np.arange(size, dtype=np.int32) if node is None else np.asarray(node, np.int32),
-            parent=parents,
-            prior=priors,
-            mass=mass,
-            cost=np.asarray(cost, np.float64),
-            wealth=float(wealth),
-            lca=lca,
-            expected_content=expected,
-            baseline=baseline,
-        )
+        return cls(np.arange(size, dtype=np.int32), parents, priors, mass, costs, float(wealth), lca, expected)
 
 
 LOWEST_SENSITIVITY, HIGHEST_SENSITIVITY = 1e-6, 1e6
