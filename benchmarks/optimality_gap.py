@@ -20,8 +20,7 @@ import numpy as np
 
 from specimens.optimum import optimal
 from specimens.seed_profiles import random_seed_profile, taxonomy_seed_profile
-from tacit.device.generalise.algorithms import Algorithm, generalise
-from tacit.device.generalise.algorithms import evaluate
+from tacit.device.generalise.algorithms import Algorithm, evaluate, generalise
 from tacit.device.profile.user import SeedProfile
 from tacit.taxonomy import load_wordnet
 

@@ -9,8 +9,7 @@ from device_trees import naive_power, naive_risk, optimum, seed_profiles
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.device.generalise.algorithms import Algorithm, generalise
-from tacit.device.generalise.algorithms import evaluate
+from tacit.device.generalise.algorithms import Algorithm, evaluate, generalise
 from tacit.device.profile.user import Flags, SeedProfile
 
 DELTAS = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0]), st.floats(0, 1))

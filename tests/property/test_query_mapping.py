@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.device import UserProfile
-from tacit.device.generalise.mapping import map_topics
 from tacit.device.generalise.algorithms import evaluate
+from tacit.device.generalise.mapping import map_topics
 from tacit.taxonomy import TopicTree
 
 

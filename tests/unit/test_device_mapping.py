@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.device import UserProfile
-from tacit.device.generalise.mapping import map_topics, query_topics
 from tacit.device.generalise.algorithms import evaluate
+from tacit.device.generalise.mapping import map_topics, query_topics
 from tacit.device.loops.kernels import expected_documents
 from tacit.taxonomy import TopicTree
 

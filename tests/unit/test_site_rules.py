@@ -26,9 +26,9 @@ def test_a_host_covers_its_subdomains_and_the_nearest_rule_holds() -> None:
 def test_results_are_pinned_raised_lowered_and_blocked() -> None:
     rules = book(("block", "b.example"), ("raise", "r.example"), ("lower", "l.example"), ("pin", "p.example"))
     hosts = ["l", "1", "2", "3", "b", "4", "5", "6", "7", "r", "p"]
-    kept, blocked = rules.arranged([(f"https://{host}.example/", host) for host in hosts])
+    kept = rules.arranged([(f"https://{host}.example/", host) for host in hosts])
     assert kept[0] == "p"
-    assert blocked == ["b"]
+    assert sorted(kept) == sorted(set(hosts) - {"b"})
     assert kept.index("r") < kept.index("4") and kept.index("l") > kept.index("4")
     assert [host for host in kept if host.isdigit()] == list("1234567")
 
@@ -53,9 +53,9 @@ def test_many_rules_stay_quick() -> None:
     rules = RuleBook({f"site{number}.example": Action.BLOCK for number in range(100_000)})
     items = [(f"https://www.site{number}.example/", number) for number in range(0, 200_000, 2000)]
     begun = time.process_time()
-    kept, blocked = rules.arranged(items)
+    kept = rules.arranged(items)
     assert time.process_time() - begun < 1  # 0.004 here: found by the host, not rule by rule
-    assert len(blocked) == 50 and len(kept) == 50
+    assert len(kept) == 50
 
 
 @pytest.mark.parametrize(

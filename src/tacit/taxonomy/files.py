@@ -163,14 +163,8 @@ class _Reader:
         if name == "ExternalPage":
             topic = _topic_path(self._page.get("topic", ""))
             if topic:
-                self.pages.append(
-                    OdpPage(
-                        self._page["url"],
-                        self._page.get("d:Title", ""),
-                        self._page.get("d:Description", ""),
-                        topic,
-                    )
-                )
+                title, description = (self._page.get(f"d:{name}", "") for name in ("Title", "Description"))
+                self.pages.append(OdpPage(self._page["url"], title, description, topic))
             self._page = None
         else:
             self._page[name] = "".join(self._text).strip()
@@ -224,10 +218,8 @@ def load_odp(file: str | Path) -> TopicTree:
         raise TaxonomyError(
             f"{file} holds no topics.", "Give the Open Directory's content or structure dump."
         )
-    roots = {path[0] for path in paths}
-    if roots == {"Top"}:
-        return TopicTree.from_paths((path[1:], float(count)) for path, count in paths.items())
-    return TopicTree.from_paths((path, float(count)) for path, count in paths.items())
+    begin = 1 if {path[0] for path in paths} == {"Top"} else 0
+    return TopicTree.from_paths((path[begin:], float(count)) for path, count in paths.items())
 
 
 WORDNET = "wordnet"

@@ -77,19 +77,16 @@ class RuleBook:
         patterns = (f"{host}{path}" for host in hosts for path in paths)
         return next((SiteRule(one, self.rules[one]) for one in patterns if one in self.rules), None)
 
-    def arranged(self, items: Sequence[tuple[str, _Item]]) -> tuple[list[_Item], list[_Item]]:
-        """Put items, each after its address, in the order that the rules make of it; and those blocked."""
+    def arranged(self, items: Sequence[tuple[str, _Item]]) -> list[_Item]:
+        """Put items, each after its address, in the order of the rules, those that they block left out."""
         moves = {Action.PIN: -1e6, Action.RAISE: -_STEP, Action.LOWER: _STEP}
         kept: list[tuple[float, int, _Item]] = []
-        blocked: list[_Item] = []
         for place, (url, item) in enumerate(items):
             rule = self.rule_for(url)
-            if rule is not None and rule.action is Action.BLOCK:
-                blocked.append(item)
-            else:
+            if rule is None or rule.action is not Action.BLOCK:
                 kept.append((place + (moves[rule.action] if rule is not None else 0), place, item))
         kept.sort(key=lambda entry: entry[:2])
-        return [item for _, _, item in kept], blocked
+        return [item for _, _, item in kept]
 
 
 _EXACT = frozenset(

@@ -380,11 +380,11 @@ class _Arrangement:
     def made(self, placed: Sequence[Placement]) -> tuple[list[ShownResult], list[ShownResult]]:
         """The results in personal order and in the engines' order, without those that rules block."""
         why = {one.result["fused"].address: one for one in placed}
-        kept, _ = self.rules.arranged([(one.result.url, one) for one in self.batch.plain])
+        kept = self.rules.arranged([(one.result.url, one) for one in self.batch.plain])
         was = {one.address: self.first + place for place, one in enumerate(kept, start=1)}
         unruled = {one.address: self.first + place for place, one in enumerate(self.batch.plain, start=1)}
         ordered = [one.result["fused"] for one in placed] or list(self.batch.fused)
-        personal, _ = self.rules.arranged([(one.result.url, one) for one in ordered])
+        personal = self.rules.arranged([(one.result.url, one) for one in ordered])
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
             placement = why.get(one.address)

@@ -166,21 +166,14 @@ def generalise(
     order, losses = np.empty(0, np.int32), np.empty(0)
     found = evaluate(seed, kept)
     if not found.risk <= delta:  # otherwise all of it is best: hiding a topic only loses (Theorem 2)
-        kept, order, losses = _run(seed, delta, chosen, found.power)
+        match chosen:
+            case Algorithm.GREEDY_RATIO:
+                kept, order, losses = kernels.greedy_ratio(seed.arrays, delta)
+            case Algorithm.GREEDY_IL:
+                kept, order, losses = kernels.greedy_il(seed.arrays, delta)
+            case Algorithm.GREEDY_DP:
+                kept, order, powers = kernels.greedy_dp(seed.arrays, delta, seed.lca, seed.expected_content)
+                # The losses behind a falling sequence of discriminating powers.
+                losses = -np.diff(powers, prepend=found.power) * 2 * seed.expected_content
         found = evaluate(seed, kept)
     return Generalisation(seed, kept, chosen, delta, found.power, found.risk, order, losses)
-
-
-def _run(
-    seed: SeedProfile, delta: float, algorithm: Algorithm, power: float
-) -> tuple[Flags, Integers, Floats]:
-    """Run one algorithm: the topics kept, the cuts in order, the loss of each."""
-    match algorithm:
-        case Algorithm.GREEDY_RATIO:
-            return kernels.greedy_ratio(seed.arrays, delta)
-        case Algorithm.GREEDY_IL:
-            return kernels.greedy_il(seed.arrays, delta)
-        case Algorithm.GREEDY_DP:
-            kept, order, powers = kernels.greedy_dp(seed.arrays, delta, seed.lca, seed.expected_content)
-            # The losses behind a falling sequence of discriminating powers.
-            return kept, order, -np.diff(powers, prepend=power) * 2 * seed.expected_content

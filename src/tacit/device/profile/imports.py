@@ -303,13 +303,10 @@ def _table(path: Path) -> Iterator[SourceDocument]:
             raise InputError("the table needs the columns url and title.", "Name them in its first line.")
         try:
             for row in reader:
-                yield _visit({(name or "").strip().lower(): value for name, value in row.items()})
+                known = {(name or "").strip().lower(): str(value or "") for name, value in row.items()}
+                url, title, text, query, time = (
+                    known.get(name, "") for name in ("url", "title", "text", "query", "time")
+                )
+                yield SourceDocument(url, title or query, _moment(time), text, query)
         except csv.Error as error:
             raise InputError(f"line {reader.line_num} of the table cannot be read.") from error
-
-
-def _visit(row: dict[str, object]) -> SourceDocument:
-    url, title, text, query, time = (
-        str(row.get(name) or "") for name in ("url", "title", "text", "query", "time")
-    )
-    return SourceDocument(url, title or query, _moment(time), text, query)

@@ -105,7 +105,9 @@ class SeedProfile:
         lca = 0
         while len(children := np.flatnonzero(parents == lca)) == 1:
             lca = int(children[0])
-        return cls(np.arange(size, dtype=np.int32), parents, priors, mass, costs, float(wealth), lca, expected)
+        return cls(
+            np.arange(size, dtype=np.int32), parents, priors, mass, costs, float(wealth), lca, expected
+        )
 
 
 LOWEST_SENSITIVITY, HIGHEST_SENSITIVITY = 1e-6, 1e6

@@ -444,12 +444,6 @@ class _RecordingBackend(httpcore.AsyncNetworkBackend):
                 return sending.stream
         raise problem
 
-    async def connect_unix_socket(self, *_given: Any, **_named: Any) -> httpcore.AsyncNetworkStream:
-        raise httpcore.UnsupportedProtocol("engines are asked over the network")
-
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)
-
 
 def is_local(address: str) -> bool:
     """Whether an IP address is of this machine, its network, or otherwise not of the public internet."""

@@ -51,16 +51,16 @@ def _error_pages(site: Site) -> dict[int | type[Exception], Callable[[Request, E
         assert isinstance(error, TacitError)
         return site.render(request, "trouble.html", 400, problem=error.problem, remedy=error.remedy)
 
-    def missing(request: Request, _error: Exception) -> Response:
-        problem = "There is no such page."
-        return site.render(request, "trouble.html", 404, problem=problem, remedy="Go back to the search.")
+    def other(status: int, problem: str, remedy: str) -> Callable[[Request, Exception], Response]:
+        told = {"problem": problem, "remedy": remedy}
+        return lambda request, _error: site.render(request, "trouble.html", status, **told)
 
-    def unforeseen(request: Request, _error: Exception) -> Response:
-        problem = "Something went wrong inside Tacit."
-        remedy = "Try again; if it happens again, please report what you did."
-        return site.render(request, "trouble.html", 500, problem=problem, remedy=remedy)
-
-    return {TacitError: known, 404: missing, 500: unforeseen}
+    again = "Try again; if it happens again, please report what you did."
+    return {
+        TacitError: known,
+        404: other(404, "There is no such page.", "Go back to the search."),
+        500: other(500, "Something went wrong inside Tacit.", again),
+    }
 
 
 def _refusal(site: Site) -> Callable[[Request, str], Response]:
