@@ -42,7 +42,7 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
      "property/test_charged_by_enumeration.py"),
     ("release/analysis.py", "sum_up(losses) * neighbours.users_changed", "sum_up(losses)",
      "property/test_charged_by_enumeration.py property/test_release_accounting.py"),
-    ("release/analysis.py", "return contribution.total * single", "return single",
+    ("release/analysis.py", "return contribution.total * loss(1)", "return loss(1)",
      "property/test_zealous_guarantee.py property/test_release_accounting.py"),
     ("release/analysis.py", "Spread(part.contribution.total, part.scale, part.least - part.minimum)",
      "Spread(part.contribution.total, part.scale, part.least)",

@@ -39,6 +39,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from tacit.errors import ParameterError
@@ -147,7 +148,10 @@ def event_of(schedule: Schedule) -> Event:
     if schedule.users is not None:  # by its guarantee: what it is made of is another kind of promise
         return ApproximateDp(guarantee_of(schedule))
     if schedule.at_epsilon is not None:
-        return _exact_event(schedule, schedule.at_epsilon)
+        part = _alike(schedule)  # all histograms as keys that are moved or shown
+        counts = part.contribution.total * len(schedule.parts)
+        chance = thresholds.appearance(_first_loss(part))
+        return ThresholdedCounts(part.scale, counts, chance, schedule.at_epsilon, schedule.neighbours)
     return _counts_and_disclosure(schedule)
 
 
@@ -176,14 +180,6 @@ def _alike(schedule: Schedule) -> Part:
     if len(rules) > 1 or first.least is None or first.fresh is not None or not first.contribution.once:
         raise ParameterError("a guarantee of this kind is for histograms of one noise and one threshold.")
     return first
-
-
-def _exact_event(schedule: Schedule, epsilon: float) -> ThresholdedCounts:
-    """All histograms as keys that are moved or shown, stated at ``epsilon``."""
-    part = _alike(schedule)
-    counts = part.contribution.total * len(schedule.parts)
-    chance = thresholds.appearance(_first_loss(part))
-    return ThresholdedCounts(part.scale, counts, chance, epsilon, schedule.neighbours)
 
 
 def _first_loss(part: Part) -> float:
@@ -320,15 +316,16 @@ def fresh_loss(part: Part) -> float:
 
 def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> float:
     """The same for a noise scale, where the first record leaves ``room`` to the threshold."""
-    single = thresholds.miss_loss(noise, room)
-    if contribution.once:
-        return contribution.total * single
-    if contribution.sessions is not None:
+    if contribution.sessions is not None and not contribution.once:
         return thresholds.sequences_loss(noise, room, *contribution.sessions)
-    return sum_up(
-        thresholds.largest_sum(thresholds.miss_loss(noise, room - records + 1), single, records)
-        for records in contribution.groups
-    )
+    return _spread_loss(contribution, lambda records: thresholds.miss_loss(noise, room - records + 1))
+
+
+def _spread_loss(contribution: Contribution, loss: thresholds.Loss) -> float:
+    """The largest sum of a convex loss over the keys of one user's records, group by group."""
+    if contribution.once:
+        return contribution.total * loss(1)
+    return sum_up(thresholds.largest_sum(loss(n), loss(1), n) for n in contribution.groups)
 
 
 def _step(part: Part) -> int:
@@ -344,14 +341,7 @@ def _selected(part: Part) -> Charge:
         return Charge.of_counts(what, part.contribution.total * _step(part), part.scale, delta)
     if not part.scale:
         return Charge(what, math.inf, delta)
-    single = _sampled_loss(part, 1)
-    if part.contribution.once:
-        worst = part.contribution.total * single
-    else:
-        worst = sum_up(
-            thresholds.largest_sum(_sampled_loss(part, records), single, records)
-            for records in part.contribution.groups
-        )
+    worst = _spread_loss(part.contribution, partial(_sampled_loss, part))
     return Charge(what, worst * _LAST_BITS, delta)
 
 

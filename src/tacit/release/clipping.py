@@ -103,7 +103,7 @@ class Clipped:
             if not total:
                 break
             holders = Holders(total / users, math.fsum(counts * squares) / total, squares.size)
-            left = holders.mean_root(squares, limit_of(self.weights))
+            left = holders.mean_part(squares, limit_of(self.weights), 0.5)
         return left, holders
 
     def bound_of_squares(self) -> int:
@@ -126,7 +126,7 @@ class Clipped:
         whole = math.fsum(supposed)
         if not whole:
             return 0.0, math.inf
-        part = 1.0 if bound == int(squares.sum()) else holders.mean_part(squares, bound)
+        part = 1.0 if bound == int(squares.sum()) else holders.mean_part(squares, bound, 1.0)
         expected = math.fsum(supposed * part)
         noise = bound / ONE * self.schedule.squares_sigma / expected
         return expected, noise**2 + (_TRUST * (1 - expected / whole)) ** 2
@@ -176,21 +176,17 @@ class Holders:
         chances[-1] += max(0.0, 1 - math.fsum(chances))
         return numbers, chances
 
-    def _mean(self, squares: Real, limit: float, power: float) -> Real:
-        """The mean of min(1, limit/n²)^power over the holders of items of these squared weights."""
+    def mean_part(self, squares: Real, limit: float, power: float) -> Real:
+        """The mean of min(1, limit/n²)^power over the holders of items of these squared weights.
+
+        With L² and a power of one half it is what clipping to L leaves, with K and 1 what a bound of squared
+        norms leaves.
+        """
         numbers, chances = self._numbers()
         kinds, which = np.unique(squares, return_inverse=True)
         norms = kinds[:, None] + self.square * numbers[None, :]
         parts = (np.minimum(1.0, limit / norms) ** power * chances).sum(axis=1)
         return np.asarray(parts[which])
-
-    def mean_root(self, squares: Real, limit: float) -> Real:
-        """The mean of min(1, L/n): what clipping to L leaves."""
-        return self._mean(squares, limit, 0.5)
-
-    def mean_part(self, squares: Real, bound: float) -> Real:
-        """The mean of min(1, K/n²): what a bound of squared norms leaves."""
-        return self._mean(squares, bound, 1.0)
 
 
 def limit_of(weights: NDArray[np.int64]) -> int:

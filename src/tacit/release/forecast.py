@@ -278,25 +278,18 @@ def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:
         return selection
 
     def shrunk(step: Round) -> Round:
-        steering = step.steering
-        if steering is not None:
-            cuts = [round(cut / share) for cut in steering.cuts]
-            apart = tuple(max(cut, cuts[0] + place) for place, cut in enumerate(cuts))  # cuts increase
-            steering = replace(steering, cuts=apart)
         return replace(
             step,
             sigma=max(ROUNDING + 1, round(step.sigma / share)),
             threshold=round(step.threshold / share),
-            steering=steering,
+            steering=step.steering and step.steering.in_units_of(share),
         )
 
     tally = selection.tally
     if tally is not None:
         names = ("users_sigma", "sigma", "squares_sigma")
         widths = {name: max(ROUNDING + 1, round(getattr(tally, name) / share)) for name in names}
-        first, *cuts = tally.weighing.cuts
-        weighing = replace(tally.weighing, cuts=(first, *(round(cut / share) for cut in cuts)))
-        tally = replace(tally, weighing=weighing, **widths)
+        tally = replace(tally, weighing=tally.weighing.in_units_of(share), **widths)
     return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds), tally=tally)
 
 

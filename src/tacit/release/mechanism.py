@@ -57,7 +57,7 @@ class Mechanism(ABC):
     title: ClassVar[str]
     """As in a heading."""
     summary: ClassVar[str]
-    """One line for the help."""
+    """One line for the help: the first of the class's own words, unless it is given."""
     example: ClassVar[str]
     """Options of an example."""
     given_example: ClassVar[str] = ""
@@ -73,6 +73,8 @@ class Mechanism(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if cls.__doc__ and "summary" not in vars(cls):
+            cls.summary = cls.__doc__.partition("\n")[0]
         explained = arguments_in_words(cls)
         if explained and cls.__doc__ and "\n    Args:" not in cls.__doc__:
             cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n    Args:\n{explained}\n    "

@@ -136,6 +136,16 @@ def declared_delta(default: float = DEFAULT_DELTA, says: str = "") -> Any:
     return declared(default, says, least=0, below=1, planning=True)
 
 
+def declared_at_epsilon(says: str = "The ε for which the rounds are laid out.") -> Any:
+    """Declare the ε at which what is given is stated."""
+    return declared(None, says, above=0, most=LARGEST_EPSILON, panel=GIVEN)
+
+
+def declared_at_delta() -> Any:
+    """Declare the δ of rounds that are given."""
+    return declared(None, "The δ for which the rounds are laid out.", above=0, below=1, panel=GIVEN)
+
+
 def declared_neighbours() -> Any:
     """Declare the neighbour relation."""
     return declared(Neighbours.ADD_REMOVE, "Which logs are neighbours: a user added or removed, or replaced.")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy.arithmetic import per_scale
@@ -25,6 +26,11 @@ def require_delta(asked: Mechanism) -> tuple[float, float]:
             "delta", delta, "above 0 and below 1", "Well below one over the number of users is usual."
         )
     return epsilon, delta
+
+
+def laid_out_for(asked: Any) -> tuple[float, float]:
+    """The ε and δ of rounds: those for which they are given, or those to plan for."""
+    return (asked.at_epsilon, asked.at_delta) if asked.given else require_delta(asked)
 
 
 def noise_for(records: int, epsilon: float, cost: Callable[[float], float] | None = None) -> float:
@@ -59,16 +65,14 @@ def larger(scale: float) -> float:
     return float(f"{scale + _unit(scale):.{_DIGITS}g}")
 
 
+def charged_epsilon(schedule: Schedule) -> float:
+    """ε as stated, and as a ledger adds it up: the two may differ in the last bit."""
+    return max(guarantee_of(schedule).epsilon, event_of(schedule).guarantee.epsilon)
+
+
 def settle_noise(schedule: Schedule, table: str, epsilon: float) -> Schedule:
-    """Raise the noise of one table to the least readable scale at which the whole costs at most ``epsilon``.
-
-    As stated, and as a ledger adds it up: the two may differ in the last bit.
-    """
-
-    def cost(candidate: Schedule) -> float:
-        return max(guarantee_of(candidate).epsilon, event_of(candidate).guarantee.epsilon)
-
-    while cost(schedule) > epsilon:
+    """Raise the noise of one table to the least readable scale at which all costs at most ``epsilon``."""
+    while charged_epsilon(schedule) > epsilon:
         scale = schedule.part(table).scale
         schedule = schedule.having(table, noise=Noise(larger(scale)))
     return schedule

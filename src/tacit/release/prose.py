@@ -34,6 +34,20 @@ class DescribedStep:
     noisy: bool = False
 
 
+FEWER_THAN = (
+    "Where there is no count: so few that noise alone could have made it; the number of users is probably "
+    "below this."
+)
+"""What the column ``fewer_than`` means."""
+
+
+def laplace_step(scale: float, more: str = "") -> DescribedStep:
+    """Whole-number Laplace noise on every count."""
+    return DescribedStep(
+        "Noise", f"add whole-number Laplace noise of scale {scale:g}{more} to every count", True
+    )
+
+
 @dataclass(frozen=True)
 class Notes:
     """What ``tacit guarantee`` says of one mechanism beyond what it says of all.

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
 from tacit.errors import ParameterError
 from tacit.privacy.accounting.loss import lattice_delta, root_above, upper_tail
@@ -26,7 +27,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 from tacit.release.thresholds import smallest
 
-_TAIL = 12
+TAIL = 12
 """Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""
 
 STRAY = Fraction(1, 10**28)
@@ -42,9 +43,7 @@ class Cost:
 
     def under(self, neighbours: Neighbours) -> Cost:
         """What it costs if neighbours replace a user: √2 times the noise's μ, twice the items by chance."""
-        if neighbours is Neighbours.ADD_REMOVE:
-            return self
-        if self.mu == float("inf"):
+        if neighbours is Neighbours.ADD_REMOVE or self.mu == math.inf:
             return self
         mu = round_up(root_above(2 * Fraction(self.mu) ** 2))
         return Cost(mu, min(1.0, 2 * self.disclosure))
@@ -80,7 +79,7 @@ def disclosure(schedule: AdaptiveRounds) -> float:
 
 def tail_allowance(schedule: AdaptiveRounds, r: int) -> int:
     """By how much rounding may lift a standing after ``r`` rounds."""
-    return _TAIL * ROUNDING * sum(step.coefficient for step in schedule.rounds[:r])
+    return TAIL * ROUNDING * sum(step.coefficient for step in schedule.rounds[:r])
 
 
 def appearance(schedule: AdaptiveRounds, r: int) -> Fraction:
@@ -104,11 +103,8 @@ def appearance(schedule: AdaptiveRounds, r: int) -> Fraction:
 
 def even_chance_at(schedule: AdaptiveRounds) -> float:
     """An item whose holders give it all their weight, in every round, is found by half at so many of them."""
-    needed = []
-    for number, step in enumerate(schedule.rounds, start=1):
-        weight = ONE * sum(each.coefficient for each in schedule.rounds[:number])
-        needed.append(step.threshold / weight)
-    return min(needed)
+    weights = accumulate(ONE * step.coefficient for step in schedule.rounds)
+    return min(step.threshold / weight for step, weight in zip(schedule.rounds, weights, strict=True))
 
 
 def people_needed(schedule: AdaptiveRounds) -> float:
@@ -151,14 +147,10 @@ def tail(schedule: SingleCount, reached: int) -> Fraction:
     return min(Fraction(1), high / (1 - above_high))
 
 
-def chance_of_one(schedule: SingleCount) -> Fraction:
-    """q, an upper bound: of the largest noise, or that an item of one user alone is published."""
-    return max(tail(schedule, schedule.most), tail(schedule, schedule.least - 1))
-
-
 def single_disclosure(schedule: SingleCount) -> float:
-    """δ = k₀·q, rounded up."""
-    return min(1.0, round_up(schedule.held * chance_of_one(schedule)))
+    """δ = k₀·q, rounded up; q bounds the largest noise, and that an item of one user alone is published."""
+    chance = max(tail(schedule, schedule.most), tail(schedule, schedule.least - 1))
+    return min(1.0, round_up(schedule.held * chance))
 
 
 def single_loss(schedule: SingleCount) -> Fraction | float:

@@ -251,6 +251,11 @@ class StepFunction:
         if not all(0 <= value <= LARGEST_VALUE for value in self.values):
             raise ParameterError.outside("a relative weight", max(self.values), f"from 0 to {LARGEST_VALUE}")
 
+    def in_units_of(self, share: float) -> StepFunction:
+        """The same of numbers that are ``share`` times smaller; cuts increase still."""
+        cuts = [round(cut / share) for cut in self.cuts]
+        return replace(self, cuts=tuple(max(cut, cuts[0] + place) for place, cut in enumerate(cuts)))
+
 
 @dataclass(frozen=True)
 class Round:

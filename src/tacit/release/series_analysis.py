@@ -19,11 +19,8 @@ from functools import lru_cache
 from tacit.privacy.accounting.loss import root_above, upper_tail
 from tacit.privacy.arithmetic import ROUNDING, round_up
 from tacit.privacy.guarantee import Neighbours
-from tacit.release.rounds_analysis import Cost, disclosure, noise_mu
+from tacit.release.rounds_analysis import TAIL, Cost, disclosure, noise_mu
 from tacit.release.schedule import ONE, SeriesRounds
-
-_TAIL = 12
-"""Rounding to the integers moves a draw by less than this many η, but for a part of 10^-30."""
 
 _STRAY = Fraction(1, 10**27)
 """An upper bound of all that lies beyond, for up to 208 rounds."""
@@ -80,7 +77,7 @@ def chance_alone(schedule: SeriesRounds, q: int, memory: int) -> Fraction:
     """p_{q,λ}: weights w_j on an item of one user have Σ g_j w_j ≤ ‖g‖·√q·ONE, noise the width σ·‖g‖."""
     square, whole = norms(schedule.memories[memory], q)
     length = root_above(square)
-    room = schedule.thresholds[q - 1][memory] - _TAIL * ROUNDING * whole
+    room = schedule.thresholds[q - 1][memory] - TAIL * ROUNDING * whole
     reach = room / length - ONE * root_above(Fraction(q))
     if not schedule.sigma:
         return Fraction(int(reach <= 0))

@@ -7,7 +7,6 @@ it is published anyway, and whoever has the manifest and the tables can make the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pyarrow.compute as pc
@@ -97,13 +96,9 @@ def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
     ], rows
 
 
-def _rarely_more(scale: float, size: int) -> bool:
-    return 2 * survival(scale, size + 1) <= 0.05
-
-
 def usual_error(scale: float) -> int:
     """What noise of this scale exceeds in size at most once in 20 times."""
-    return smallest(partial(_rarely_more, scale)) if scale else 0
+    return smallest(lambda size: 2 * survival(scale, size + 1) <= 0.05) if scale else 0
 
 
 def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:

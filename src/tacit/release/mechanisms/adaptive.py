@@ -62,7 +62,6 @@ class Adaptive(Mechanism):
 
     name: ClassVar[str] = "adaptive"
     title: ClassVar[str] = "Adaptive"
-    summary: ClassVar[str] = "Adaptive: the most items, and how many users have each, by adaptive rounds."
     example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
     together: ClassVar[tuple[str, ...]] = ("at_epsilon", "at_delta")
     given_example: ClassVar[str] = "--at-epsilon 1 --at-delta 1e-6 --per-user 50 --keys-only"
@@ -95,16 +94,8 @@ class Adaptive(Mechanism):
         "One noisy count of each item instead of rounds; planned where it finds more.",
         option="--single",
     )
-    at_epsilon: float | None = parameters.declared(
-        None,
-        "The ε for which the rounds are laid out.",
-        above=0,
-        most=parameters.LARGEST_EPSILON,
-        panel=parameters.GIVEN,
-    )
-    at_delta: float | None = parameters.declared(
-        None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
-    )
+    at_epsilon: float | None = parameters.declared_at_epsilon()
+    at_delta: float | None = parameters.declared_at_delta()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,13 +135,10 @@ class Adaptive(Mechanism):
 
     def plan(self) -> AdaptivePlan:
         """Rounds or a single count for ε and δ, whichever finds more; or what is given."""
-        from tacit.release.planning import require_delta
+        from tacit.release.planning import laid_out_for
         from tacit.release.schedule import Contribution, KeyColumn, Part, Schedule
 
-        if self.at_epsilon is not None and self.at_delta is not None:
-            epsilon, delta = self.at_epsilon, self.at_delta
-        else:
-            epsilon, delta = require_delta(self)
+        epsilon, delta = laid_out_for(self)
         selection = self._selection(epsilon, delta)
         parts = tuple(
             Part(

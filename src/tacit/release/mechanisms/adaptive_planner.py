@@ -139,7 +139,7 @@ def plan_rounds(
     grown = [shape.growth**r * (shape.first if r == 0 else 1.0) for r in range(shape.rounds)]
     for_users = 0.0 if keys_only else shape.users_part
     shares = [(1 - for_tally - for_users) * each / sum(grown) for each in grown]
-    sigmas = [_sigma(ONE, mu, share) for share in shares]
+    sigmas = [least_sigma(ONE**2, mu, share) for share in shares]
     coefficients = [
         max(1, round(_UNIT_COEFFICIENT * shares[r] / shares[0] * shape.fading**-r))
         for r in range(shape.rounds)
@@ -176,9 +176,9 @@ def _blank(sigmas: list[int], coefficients: list[int]) -> list[Round]:
     ]
 
 
-def _sigma(by: int, mu: float, share: float) -> int:
-    """The least whole σ with by²/(σ² - η²) ≤ share·μ²."""
-    needed = Fraction(by) ** 2 / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
+def least_sigma(moved: int, mu: float, share: float) -> int:
+    """The least whole σ with moved/(σ² - η²) ≤ share·μ², ``moved`` a squared norm."""
+    needed = moved / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
     sigma = math.isqrt(math.ceil(needed))
     return sigma if sigma**2 >= needed else sigma + 1
 
@@ -192,7 +192,7 @@ def _width(schedule: AdaptiveRounds, r: int) -> float:
     return math.sqrt(sum((step.coefficient * step.sigma) ** 2 for step in schedule.rounds[:r]))
 
 
-def _grain(width: float) -> int:
+def grain_of(width: float) -> int:
     """Thresholds and cuts are multiples of this, a millionth of the noise.
 
     So the last bits of a logarithm or a quantile, which may differ from one machine to another, do not make
@@ -209,7 +209,7 @@ def _with_threshold(schedule: AdaptiveRounds, r: int, allowed: float) -> Adaptiv
     if allowed <= schedule.held * STRAY:  # what rounding alone may cost: no threshold is high enough
         raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
     z = -float(ndtri(allowed / schedule.held))
-    grain = _grain(width)
+    grain = grain_of(width)
     threshold = grain * math.ceil((weight + tail_allowance(schedule, r) + width * z) / grain)
     while True:
         made = _replaced(schedule, r, replace(step, threshold=threshold))
@@ -235,7 +235,7 @@ def _with_steering(schedule: AdaptiveRounds, r: int, shape: RoundsLayout) -> Ada
         for z in middles
     ]
     values = [max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw]
-    grain = _grain(width)
+    grain = grain_of(width)
     cuts = [grain * math.floor(level * width / grain) for level in levels]
     return _replaced(schedule, r, replace(step, steering=StepFunction(tuple(cuts), tuple(values))))
 
@@ -246,7 +246,7 @@ def _with_public_keys(schedule: AdaptiveRounds, listed: int, shape: RoundsLayout
     thresholds = []
     for r in range(1, len(schedule.rounds) + 1):
         width = _width(schedule, r)
-        thresholds.append(_grain(width) * math.ceil(width * z / _grain(width)))
+        thresholds.append(grain_of(width) * math.ceil(width * z / grain_of(width)))
     beside = tuple(max(1, round(shape.beside * score)) for score in schedule.scores)
     return replace(schedule, scores=beside, public=PublicKeys(schedule.scores, tuple(thresholds)))
 
@@ -259,9 +259,9 @@ def _tally(mu: float, first_sigma: int, shape: RoundsLayout) -> Tally:
     ]
     lowest = -(1 << 50)
     return Tally(
-        users_sigma=_sigma(ONE, mu, shape.users_part),
-        sigma=_sigma(ONE, mu, shape.tally_part * (1 - shape.squares_part)),
-        squares_sigma=_sigma(ONE, mu, shape.tally_part * shape.squares_part),
+        users_sigma=least_sigma(ONE**2, mu, shape.users_part),
+        sigma=least_sigma(ONE**2, mu, shape.tally_part * (1 - shape.squares_part)),
+        squares_sigma=least_sigma(ONE**2, mu, shape.tally_part * shape.squares_part),
         weighing=StepFunction((lowest, *cuts[1:]), tuple(values)),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.release.document.words import biased_counts, counted
 from tacit.release.mechanisms.adaptive import SEQUENCE, AdaptivePlan, HeldItem
-from tacit.release.prose import DescribedStep
+from tacit.release.prose import FEWER_THAN, DescribedStep, laplace_step
 from tacit.release.rounds_analysis import even_chance_at, single_deviation, single_even_chance_at
 from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
@@ -41,8 +41,7 @@ def columns(plan: AdaptivePlan) -> Mapping[str, Mapping[str, str]]:
     said = {
         "count": count,
         "deviation": "Standard deviation of the count's error, in users, as estimated.",
-        "fewer_than": "Where there is no count: so few that noise alone could have made it; the number of "
-        "users is probably below this.",
+        "fewer_than": FEWER_THAN,
     }
     if not plan.single:
         said["count"] += " Empty where it is withheld."
@@ -144,11 +143,6 @@ def _steps_of_count(plan: AdaptivePlan, single: SingleCount) -> Sequence[Describ
     return (
         _cut(plan),
         DescribedStep("Count", "how many users have each item"),
-        DescribedStep(
-            "Noise",
-            f"add whole-number Laplace noise of scale {single.scale:g}, never more than {single.most}, to "
-            "every count",
-            noisy=True,
-        ),
+        laplace_step(single.scale, f", never more than {single.most},"),
         DescribedStep("Threshold", f"publish what has a noisy count of {single.least} or more"),
     )

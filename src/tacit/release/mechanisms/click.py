@@ -74,7 +74,6 @@ class Click(Mechanism):
 
     name: ClassVar[str] = "click"
     title: ClassVar[str] = "A_Click"
-    summary: ClassVar[str] = "A_Click: counts of queries, of clicks on them, and of steps between them."
     example: ClassVar[str] = "--epsilon 1 --queries-per-user 5"
     together: ClassVar[tuple[str, ...]] = ("noise", "threshold")
     given_example: ClassVar[str] = (

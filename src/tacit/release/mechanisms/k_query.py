@@ -29,7 +29,6 @@ class KQuery(Mechanism):
 
     name: ClassVar[str] = "k-query"
     title: ClassVar[str] = "k-query anonymity"
-    summary: ClassVar[str] = "k-query anonymity: exact counts of what k users asked. No differential privacy."
     example: ClassVar[str] = "--k 20"
     private: ClassVar[bool] = False
 

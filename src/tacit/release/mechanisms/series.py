@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Series(Mechanism):
-    """Series: keys found week by week over a period, and counted, all under one charge at its opening.
+    """Series: keys found week by week over a period, under one charge at its opening.
 
     ε, δ and the number of weeks determine all rounds and counts; what is published each week costs no more.
     """
 
     name: ClassVar[str] = "series"
     title: ClassVar[str] = "Series"
-    summary: ClassVar[str] = "Series: keys found week by week over a period, under one charge at its opening."
     example: ClassVar[str] = "--weeks 52 --epsilon 4 --delta 1e-6"
     together: ClassVar[tuple[str, ...]] = ("at_epsilon", "at_delta")
     given_example: ClassVar[str] = "--weeks 52 --at-epsilon 4 --at-delta 1e-6"
@@ -57,16 +56,8 @@ class Series(Mechanism):
         "A tenth of the budget is for one release of a log of the past, at the opening.",
         option="--with-history",
     )
-    at_epsilon: float | None = parameters.declared(
-        None,
-        "The ε for which the rounds are laid out.",
-        above=0,
-        most=parameters.LARGEST_EPSILON,
-        panel=parameters.GIVEN,
-    )
-    at_delta: float | None = parameters.declared(
-        None, "The δ for which the rounds are laid out.", above=0, below=1, panel=parameters.GIVEN
-    )
+    at_epsilon: float | None = parameters.declared_at_epsilon()
+    at_delta: float | None = parameters.declared_at_delta()
 
     def open(
         self,
@@ -97,20 +88,17 @@ class Series(Mechanism):
     def plan(self) -> SeriesPlan:
         """All rounds and counts of the period for ε and δ, or as given."""
         from tacit.release.mechanisms.series_planner import plan_series
-        from tacit.release.planning import require_delta
+        from tacit.release.planning import laid_out_for
         from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
-        if self.at_epsilon is not None and self.at_delta is not None:
-            epsilon, delta = float(self.at_epsilon), float(self.at_delta)
-        else:
-            epsilon, delta = (float(each) for each in require_delta(self))
-        shape: dict[str, Any] = {
-            "every": self.count_every,
-            "keys_only": self.keys_only,
-            "with_history": self.with_history,
-            "neighbours": self.neighbours,
-        }
-        rounds = plan_series(epsilon, delta, self.weeks, self.per_week, **shape)
+        epsilon, delta = (float(each) for each in laid_out_for(self))
+        rounds = plan_series(
+            *(epsilon, delta, self.weeks, self.per_week),
+            every=self.count_every,
+            keys_only=self.keys_only,
+            with_history=self.with_history,
+            neighbours=self.neighbours,
+        )
 
         def part(table: str, *measures: str) -> Part:
             joined = Contribution((self.weeks * self.per_week,), once=True)

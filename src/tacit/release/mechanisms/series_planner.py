@@ -20,7 +20,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.privacy.noise.samplers import LARGEST_SIGMA
 from tacit.release.mechanisms.adaptive import PER_USER
 from tacit.release.mechanisms.adaptive_planner import DEFAULT as ADAPTIVE
-from tacit.release.mechanisms.adaptive_planner import plan_rounds
+from tacit.release.mechanisms.adaptive_planner import grain_of, least_sigma, plan_rounds
 from tacit.release.schedule import (
     LARGEST_VALUE,
     ONE,
@@ -92,7 +92,7 @@ def plan_series(
     counts = 0 if keys_only else weeks // every
     for_tally = shape.tally_part if counts else 0.0
     rounds = weeks * shape.per_week
-    sigma = _sigma(Fraction(rounds * ONE**2), mu, 1 - for_tally)
+    sigma = least_sigma(rounds * ONE**2, mu, 1 - for_tally)
     kept = 1 - shape.memory * math.sqrt(13 / weeks)
     memories = tuple(
         math.floor((1 << 16) * max(0.05, each) ** (1 / shape.per_week)) for each in (kept, shape.short)
@@ -136,18 +136,6 @@ def release_of(mu: float, disclosed: float, most: float, *, keys_only: bool = Fa
     return plan_rounds(low, noise_delta + disclosed, PER_USER, keys_only=keys_only)
 
 
-def _sigma(moved: Fraction, mu: float, share: float) -> int:
-    """The least whole σ with moved/(σ² - η²) ≤ share·μ²."""
-    needed = moved / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
-    sigma = math.isqrt(math.ceil(needed))
-    return sigma if sigma**2 >= needed else sigma + 1
-
-
-def _grain(width: float) -> int:
-    """Thresholds and cuts are multiples of a millionth of the noise: the same on every machine."""
-    return 1 << max(0, int(width).bit_length() - 20)
-
-
 def _width(made: SeriesRounds, memory: int, q: int) -> float:
     """The standard deviation of a standing's noise after ``q`` rounds."""
     return made.sigma * math.sqrt(norms(made.memories[memory], q)[0])
@@ -159,7 +147,7 @@ def _thresholds(made: SeriesRounds, q: int, rest: float, shape: SeriesLayout) ->
     for memory, part in enumerate(shape.parts):
         allowed = Fraction(rest) * Fraction(part) / held_by(made, q)
         square, whole = norms(made.memories[memory], q)
-        width, grain = _width(made, memory, q), _grain(_width(made, memory, q))
+        width, grain = _width(made, memory, q), grain_of(_width(made, memory, q))
         z = -float(ndtri(float(allowed)))
         low = ONE * math.sqrt(q * square) + 12 * ROUNDING * float(whole)
         threshold = grain * math.ceil((low + width * z) / grain)
@@ -188,10 +176,10 @@ def _weighing(
     raw = [((level + (high - low) / (2 * _CUTS) + 1) / (low + 1)) ** shape.power for level in levels]
     values = tuple(max(1, round(LARGEST_VALUE * each / max(raw))) for each in raw)
     long, short = (
-        StepFunction(tuple(_grain(width) * math.floor(z * width / _grain(width)) for z in levels), values)
+        StepFunction(tuple(grain_of(width) * math.floor(z * width / grain_of(width)) for z in levels), values)
         for width in widths
     )
-    grain = _grain(widths[1])
+    grain = grain_of(widths[1])
     young = tuple(
         grain * math.floor((shape.hope + age / 5) * widths[1] / grain) for age in range(1, shape.youth)
     )
@@ -201,7 +189,7 @@ def _weighing(
 def _tally(mu: float, counts: int, every: int, shape: SeriesLayout) -> SeriesTally:
     """The first count of an item weighs most; later ones as its last noisy count says."""
     gain = round(shape.gain * every * ONE**2)
-    sigma = _sigma(Fraction(counts * gain), mu, shape.tally_part)
+    sigma = least_sigma(counts * gain, mu, shape.tally_part)
     line = shape.reference * sigma
     steps = [(_LOWEST, 0.1)]
     steps += [(math.ceil(line * j / 16), max(0.1, j / 16)) for j in range(1, 16)]

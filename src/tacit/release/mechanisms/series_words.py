@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tacit.release.document.words import counted
 from tacit.release.mechanisms.series import SeriesPlan
-from tacit.release.prose import Checks, DescribedStep
+from tacit.release.prose import FEWER_THAN, Checks, DescribedStep
 from tacit.release.schedule import LARGEST_VALUE, ONE
 
 _PAST = (
@@ -72,8 +72,7 @@ def columns(plan: SeriesPlan) -> Mapping[str, Mapping[str, str]]:
         "count": f"About how many users asked it in the last {weeks} that were counted, estimated from "
         "noisy, clipped weights. Empty where it is withheld.",
         "deviation": "Standard deviation of the noise in the count, in users.",
-        "fewer_than": "Where there is no count: so few that noise alone could have made it; the number of "
-        "users is probably below this.",
+        "fewer_than": FEWER_THAN,
         "week": "The week of the series with which this count ended.",
     }
     rising = {

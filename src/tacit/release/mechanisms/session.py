@@ -47,7 +47,6 @@ class Session(Mechanism):
 
     name: ClassVar[str] = "session"
     title: ClassVar[str] = "A_Session"
-    summary: ClassVar[str] = "A_Session: counts of query sequences within sessions, and of clicks."
     example: ClassVar[str] = "--epsilon 8 --delta 1e-6"
     together: ClassVar[tuple[str, ...]] = ("noise", "threshold")
     given_example: ClassVar[str] = "--noise 1 --threshold 20 --sessions-per-user 1 --queries-per-session 3"

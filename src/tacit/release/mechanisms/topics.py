@@ -32,9 +32,6 @@ class Topics(Mechanism):
 
     name: ClassVar[str] = "topics"
     title: ClassVar[str] = "Topics"
-    summary: ClassVar[str] = (
-        "Topics: how many people search for what, over a public taxonomy. For small logs too."
-    )
     example: ClassVar[str] = "--epsilon 1"
     together: ClassVar[tuple[str, ...]] = ("noise",)
     given_example: ClassVar[str] = "--noise 4 --levels 2 --per-user 2"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tacit.release.document.words import among, counted, taken
 from tacit.release.mechanisms.topics import TopicsPlan
 from tacit.release.mechanisms.topics_tree import check_table, check_topics, noise_variance
-from tacit.release.prose import Checks, DescribedStep
+from tacit.release.prose import Checks, DescribedStep, laplace_step
 
 
 def figures(plan: TopicsPlan) -> dict[str, float]:
@@ -62,9 +62,7 @@ def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:
             f"the {asked.take.words} one right below, to level {asked.levels}",
         ),
         DescribedStep("Count", "how many users count for each topic, none included"),
-        DescribedStep(
-            "Noise", f"add whole-number Laplace noise of scale {plan.noise:g} to every count", noisy=True
-        ),
+        laplace_step(plan.noise),
         DescribedStep(
             "Agree",
             "from the noisy counts alone: least squares, then whole numbers of at least 0, so that each "

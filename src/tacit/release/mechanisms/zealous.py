@@ -33,7 +33,6 @@ class Zealous(Mechanism):
 
     name: ClassVar[str] = "zealous"
     title: ClassVar[str] = "ZEALOUS"
-    summary: ClassVar[str] = "ZEALOUS: how many users have each item, above two thresholds."
     example: ClassVar[str] = "--epsilon 1 --delta 1e-6"
     together: ClassVar[tuple[str, ...]] = ("noise", "threshold_2")
     given_example: ClassVar[str] = "--noise 10 --threshold-1 1 --threshold-2 149 --per-user 5 --users 100000"
@@ -63,12 +62,8 @@ class Zealous(Mechanism):
     threshold_2: float | None = declared(
         None, "T (the paper's τ'): the least noisy count that is published.", panel=GIVEN, above=0
     )
-    at_epsilon: float | None = declared(
-        None,
-        "State the guarantee at this ε, with the exact δ of the noise (planned where it helps).",
-        above=0,
-        most=parameters.LARGEST_EPSILON,
-        panel=GIVEN,
+    at_epsilon: float | None = parameters.declared_at_epsilon(
+        "State the guarantee at this ε, with the exact δ of the noise (planned where it helps)."
     )
 
     def __post_init__(self) -> None:
@@ -170,16 +165,14 @@ class ZealousPlan(Plan[Zealous]):
 
 def _planned(asked: Zealous) -> Schedule:
     """The schedule with the least T for the ε and δ asked for."""
-    from tacit.release.analysis import event_of, guarantee_of
-    from tacit.release.planning import noise_for, require_delta
+    from tacit.release.analysis import guarantee_of
+    from tacit.release.planning import charged_epsilon, noise_for, require_delta
     from tacit.release.thresholds import smallest
 
     epsilon, delta = require_delta(asked)
 
     def cost(scale: float) -> float:
-        """As stated, and as a ledger adds it up: the two may differ in the last bit."""
-        far = replace(asked.schedule_with(scale, 1, 1 << 60), users=None)
-        return max(guarantee_of(far).epsilon, event_of(far).guarantee.epsilon)
+        return charged_epsilon(replace(asked.schedule_with(scale, 1, 1 << 60), users=None))
 
     counts = asked.per_user * len(asked.items)
     noise = noise_for(counts * asked.neighbours.users_changed, epsilon, cost)

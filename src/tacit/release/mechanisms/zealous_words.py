@@ -11,7 +11,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import THINGS, among, biased_counts, counted, taken
 from tacit.release.mechanisms.zealous import ZealousPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, selection_figures
+from tacit.release.prose import DescribedStep, Notes, PaperFigure, laplace_step, selection_figures
 from tacit.release.thresholds import survival
 
 
@@ -57,9 +57,7 @@ def steps(plan: ZealousPlan) -> Sequence[DescribedStep]:
         DescribedStep("Bound", f"of each user the {chosen}: {', '.join(asked.items)}"),
         DescribedStep("Count", "how many users have each item"),
         DescribedStep("First threshold", f"keep items of at least {counted(plan.threshold_1, 'user')}"),
-        DescribedStep(
-            "Noise", f"add whole-number Laplace noise of scale {plan.noise:g} to every count", noisy=True
-        ),
+        laplace_step(plan.noise),
         DescribedStep("Second threshold", f"publish what has a noisy count of {plan.threshold_2} or more"),
     )
 

@@ -26,7 +26,7 @@ from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
-from tacit.release.schedule import SeriesRounds, StepFunction, WeighingByStandings
+from tacit.release.schedule import SeriesRounds, WeighingByStandings
 from tacit.release.series.course import FULL, Course
 from tacit.release.series.state import words_of
 
@@ -186,17 +186,13 @@ def in_units_of(rounds: SeriesRounds, share: float) -> SeriesRounds:
     def least(sigma: int) -> int:
         return max(ROUNDING + 1, round(sigma / share))
 
-    def steps(steered: StepFunction) -> StepFunction:
-        cuts = [round(cut / share) for cut in steered.cuts]
-        return replace(steered, cuts=tuple(max(cut, cuts[0] + n) for n, cut in enumerate(cuts)))
-
     def weighing(each: WeighingByStandings) -> WeighingByStandings:
-        young = tuple(round(cut / share) for cut in each.young)
-        return replace(each, long=steps(each.long), short=steps(each.short), young=young)
+        long, short = each.long.in_units_of(share), each.short.in_units_of(share)
+        return replace(each, long=long, short=short, young=tuple(round(cut / share) for cut in each.young))
 
     tally = rounds.tally
     if tally is not None:
-        tally = replace(tally, sigma=least(tally.sigma), weighing=steps(tally.weighing))
+        tally = replace(tally, sigma=least(tally.sigma), weighing=tally.weighing.in_units_of(share))
     return replace(
         rounds,
         sigma=least(rounds.sigma),
