@@ -29,7 +29,6 @@ from tacit.release.document.manifest import (
     manifest_text,
     mechanism_of,
     paper_of,
-    parts_of,
 )
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.preparation import Preparation
@@ -118,7 +117,7 @@ def places(form: Any) -> Iterator[tuple[Any, Any]]:
 def consistent(manifest: dict[str, Any]) -> dict[str, Any]:
     """All that follows from the parameters, made anew."""
     mechanism = mechanism_of(manifest)
-    manifest |= {"guarantee": mechanism.guarantee.to_dict(), "parts": parts_of(mechanism)}
+    manifest |= {"guarantee": mechanism.guarantee.to_dict(), "parts": mechanism.parts()}
     manifest["schedule"] = mechanism.schedule.to_dict()
     manifest |= {"paper": paper_of(mechanism), "columns": prose.columns(mechanism)}
     return manifest | following(mechanism, manifest)

@@ -97,9 +97,7 @@ def exact_chance(plan: Plan[Any], loss: float) -> float:
 
 
 def _parts(plan: Plan[Any]) -> list[dict[str, float]]:
-    from tacit.release.document.manifest import parts_of
-
-    return parts_of(plan)
+    return plan.parts()
 
 
 def test_the_old_sentence_was_false_and_the_new_one_holds() -> None:

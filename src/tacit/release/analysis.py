@@ -40,7 +40,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 from tacit.errors import ParameterError
 from tacit.privacy.accounting.events import (
@@ -94,13 +93,6 @@ class Charge:
 def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
     losses = [charge.epsilon if charge.loss is None else charge.loss for charge in charges]
     return sum_up(losses) * neighbours.users_changed  # doubling a float is exact
-
-
-def parts_document(charges: Iterable[Charge], neighbours: Neighbours) -> list[dict[str, Any]]:
-    """The charges that make up a guarantee, under its neighbour relation."""
-    return [
-        {"part": c.what, "epsilon": neighbours.users_changed * c.epsilon, "delta": c.delta} for c in charges
-    ]
 
 
 def guarantee_of(schedule: Schedule) -> Guarantee:

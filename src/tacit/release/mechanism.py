@@ -228,6 +228,11 @@ class Plan(ABC, Generic[M]):
 
         return charges_of(self.schedule)
 
+    def parts(self) -> list[dict[str, Any]]:
+        """The charges that make up the guarantee, under its neighbour relation, for JSON."""
+        times = self.neighbours.users_changed
+        return [{"part": c.what, "epsilon": times * c.epsilon, "delta": c.delta} for c in self.charges]
+
     @cached_property
     def event(self) -> Event:
         """What the ledger is charged with, before any noise is drawn."""

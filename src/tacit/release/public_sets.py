@@ -158,18 +158,14 @@ def _refuse_log(path: Path, lines: list[str]) -> None:
         raise InputError(f"line {long} of {path} is longer than {_LONGEST_QUERY} characters.", _REMEDY)
 
 
-def bundled_words() -> PublicDomain:
-    content = (resources.files("tacit.data") / "glove" / "words.txt").read_text(encoding="utf-8")
-    listed = pa.array(content.split(), pa.string())
-    return _domain(BUNDLED_WORDS, normalise_column(listed), "the 50,000 commonest words of GloVe")
-
-
 @cache
 def take_list(given: str) -> PublicDomain:
     """``words``, ``wordnet`` or the path of a file."""
-    if given == BUNDLED_WORDS:
-        return bundled_words()
-    return bundled_domain() if given == BUNDLED else read_domain(given)
+    if given != BUNDLED_WORDS:
+        return bundled_domain() if given == BUNDLED else read_domain(given)
+    content = (resources.files("tacit.data") / "glove" / "words.txt").read_text(encoding="utf-8")
+    listed = normalise_column(pa.array(content.split(), pa.string()))
+    return _domain(BUNDLED_WORDS, listed, "the 50,000 commonest words of GloVe")
 
 
 def take_domain(given: str | None) -> PublicDomain | None:

@@ -27,9 +27,7 @@ SERIES = "series"
 
 
 def mechanism_class(name: str) -> type[Mechanism]:
-    if name == SERIES:
-        return import_module("tacit.release.mechanisms.series").MECHANISM  # type: ignore[no-any-return]
-    if name not in MECHANISMS:
+    if name not in MECHANISMS and name != SERIES:
         raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(MECHANISMS))
-    found: type[Mechanism] = import_module(MECHANISMS[name]).MECHANISM
+    found: type[Mechanism] = import_module(MECHANISMS.get(name, "tacit.release.mechanisms.series")).MECHANISM
     return found

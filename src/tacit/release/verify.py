@@ -120,7 +120,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         return _same(found, [stated, manifest["preparation"], True]), ""
 
     def costs() -> Finding:
-        cost = [manifests.parts_of(mechanism), manifests.paper_of(mechanism)]
+        cost = [mechanism.parts(), manifests.paper_of(mechanism)]
         return _same(cost, [manifest["parts"], manifest["paper"]]), ""
 
     found = mechanism.guarantee

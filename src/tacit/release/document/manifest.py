@@ -25,7 +25,6 @@ from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
 from tacit.privacy.ledger.entries import Entry, LedgerState
 from tacit.release import prose
-from tacit.release.analysis import parts_document
 from tacit.release.document.about import About
 from tacit.release.document.words import A_USER, ReleaseVerdict, verdict_on
 from tacit.release.execution import Tables
@@ -106,7 +105,7 @@ def make_manifest(
             "composition": account.rule.value,
             "exact_counts": len(state.unprotected),
         },
-        "parts": parts_of(mechanism),
+        "parts": mechanism.parts(),
         "paper": paper_of(mechanism),
         "parameters": mechanism.to_dict(),
         "schedule": mechanism.schedule.to_dict(),
@@ -184,11 +183,6 @@ def release_digest(manifest: Mapping[str, Any]) -> str:
     """SHA-256 of all that the manifest says but for the page, which shows it."""
     others = {name: each for name, each in manifest["files"].items() if name != "release.html"}
     return hashlib.sha256(manifest_text({**manifest, "files": others}).encode()).hexdigest()
-
-
-def parts_of(mechanism: Plan[Any]) -> list[dict[str, Any]]:
-    """Say what each published thing costs, under the mechanism's neighbour relation."""
-    return parts_document(mechanism.charges, mechanism.neighbours)
 
 
 def paper_of(mechanism: Plan[Any]) -> dict[str, Any] | None:

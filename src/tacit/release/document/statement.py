@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tacit.display import Displayed
 from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.release import prose
-from tacit.release.analysis import parts_document
 from tacit.release.document.words import meaning_of
 from tacit.release.prose import PaperFigure
 
@@ -78,7 +77,7 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
         "requested_delta": getattr(mechanism.mechanism, "delta", None),
         **{name: _by_name(value) for name, value in parameters.items()},
         **promise,
-        "parts": parts_document(mechanism.charges, promised.neighbours),
+        "parts": mechanism.parts(),
         "schedule": mechanism.schedule.to_dict(),
         "utility": prose.figures(mechanism),
         "words": list(prose.words(mechanism)),
@@ -92,9 +91,9 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
     for name in ("epsilon", "delta"):
         if promise[name] is not None:
             rows.append((name, f"{promise[name]:.6g}", _show(printed.get(name))))
-    why, words = source.why if source is not None else "", prose.words(mechanism)
+    why = source.why if source is not None else ""
     title = f"Plan for {mechanism.title}: {promised}"
-    return Statement(title, document, rows, words, why, ours="plan")
+    return Statement(title, document, rows, document["words"], why, ours="plan")
 
 
 def _by_name(value: object) -> object:
@@ -111,7 +110,7 @@ def state_guarantee(mechanism: Plan[Any]) -> Statement:
         "mechanism": mechanism.name,
         **_guarantee_document(found),
         "parameters": {name: _by_name(value) for name, value in mechanism.given.to_dict().items()},
-        "parts": parts_document(mechanism.charges, found.neighbours),
+        "parts": mechanism.parts(),
         "schedule": mechanism.schedule.to_dict(),
         **more.document,
         "words": words,

@@ -100,15 +100,16 @@ def _checks_of(
         known = table(other).column(0).combine_chunks()
         return bool(pc.all(pc.is_in(table().column(column), value_set=known), min_count=0).as_py()), ""
 
+    def same_text() -> Finding:
+        require_plain(folder / f"{name}.tsv")
+        return (folder / f"{name}.tsv").read_bytes() == _tsv(table()).encode(), ""
+
     yield f"{name} has the columns, rows and sum stated", stated
     if part.lowest is not None:
         passes = partial(_passes, least=part.lowest)
         yield f"no count of {name} lies below its threshold", lambda: passes(table().column("count"))
     yield f"{name} lists each key once", keys
-    yield (
-        f"{name}.tsv says the same as {name}.parquet",
-        lambda: (_same_text(table(), folder / f"{name}.tsv"), ""),
-    )
+    yield f"{name}.tsv says the same as {name}.parquet", same_text
     if part.nested:
         yield f"each count of {name} is the sum of those right below it", lambda: (_adds_up(table()), "")
     for column, other in part.within:
@@ -165,8 +166,3 @@ def _adds_up(table: pa.Table) -> bool:
         if slash:
             below[above] = below.get(above, 0) + count
     return min(counts.values(), default=0) >= 0 and all(counts.get(p) == n for p, n in below.items())
-
-
-def _same_text(table: pa.Table, path: Path) -> bool:
-    require_plain(path)
-    return path.read_bytes() == _tsv(table).encode()

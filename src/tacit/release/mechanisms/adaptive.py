@@ -15,12 +15,12 @@ from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
+from tacit.release.schedule import Contribution, KeyColumn, Part, Schedule, Selection, SingleCount
 
 if TYPE_CHECKING:
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
-    from tacit.release.schedule import Selection
 
 PER_USER = 200
 """k₀ unless given: few people have more items than that, and each of them costs little."""
@@ -136,7 +136,6 @@ class Adaptive(Mechanism):
     def plan(self) -> AdaptivePlan:
         """Rounds or a single count for ε and δ, whichever finds more; or what is given."""
         from tacit.release.planning import laid_out_for
-        from tacit.release.schedule import Contribution, KeyColumn, Part, Schedule
 
         epsilon, delta = laid_out_for(self)
         selection = self._selection(epsilon, delta)
@@ -173,8 +172,6 @@ class Adaptive(Mechanism):
 
 def _measures(selection: Selection) -> tuple[str, ...]:
     """Columns beside the key: counts of rounds that noise may have made are withheld."""
-    from tacit.release.schedule import SingleCount
-
     shown = ("count", "deviation")
     return shown if isinstance(selection, SingleCount) else (*shown, "fewer_than")
 
@@ -192,8 +189,6 @@ class AdaptivePlan(Plan[Adaptive]):
     @property
     def single(self) -> bool:
         """Whether each item has a single noisy count, in the place of rounds."""
-        from tacit.release.schedule import SingleCount
-
         return isinstance(self.schedule.selection, SingleCount)
 
     @property

@@ -31,6 +31,8 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import GIVEN, Choice, StatedSet, declared, declared_noise
+from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
+from tacit.release.thresholds import appearance, smallest, survival
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from tacit.release.engines import Engine
     from tacit.release.planning import Portion
     from tacit.release.public_sets import PublicDomain, PublicUrls
-    from tacit.release.schedule import Part, Schedule
 
 BUNDLED_SIZE = 150_913
 """Queries in the bundled public domain (:func:`tacit.release.public_sets.bundled_domain`)."""
@@ -203,8 +204,6 @@ class Click(Mechanism):
 
     def schedule_with(self, queries: Rule, fresh: float | None, clicks: Rule, steps: Rule) -> Schedule:
         """Lay out queries, clicks and transitions; strictly greater than K is K + 1 or more."""
-        from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
-
         beside = Keys.PUBLIC if self.pure else Keys.OCCURRING
         domain = self.public_queries != NO_SET
 
@@ -410,8 +409,6 @@ def domain_size(domain: Any) -> int:
 
 def spurious_queries(asked: Click, size: int, noise: float, threshold: int) -> float:
     """Count how many public queries of count 0 are expected above the threshold, at most."""
-    from tacit.release.thresholds import survival
-
     return size * asked.pool_probability * survival(noise, threshold + 1)
 
 
@@ -456,8 +453,6 @@ def _planned(asked: Click) -> Schedule:
 def _portions(asked: Click, size: int) -> list[Portion]:
     from tacit.release.analysis import fresh_keys_loss
     from tacit.release.planning import Portion
-    from tacit.release.schedule import Contribution
-    from tacit.release.thresholds import appearance, smallest, survival
 
     q_f, paying, same = asked.queries_per_user, not asked.pure, asked.same_counts is not False
 

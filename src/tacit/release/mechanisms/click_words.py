@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import prose
 from tacit.release.document.words import among, biased_counts, counted, taken
@@ -42,16 +41,10 @@ def words(plan: ClickPlan) -> list[str]:
     lines.append(f"A published query count is off by about {cost['expected_error']:.3g} on average.")
     if plan.same_counts:
         lines.append(biased_counts(plan.queries.scale))
-    if asked.counted_clicks:
-        lines.append(
-            f"A click count is published above {plan.besides['clicks'].above}, off by about "
-            f"{mean_size(plan.besides['clicks'].scale):.3g} on average."
-        )
-    if asked.steps_per_user:
-        lines.append(
-            f"A transition is published above {plan.besides['transitions'].above}, off by about "
-            f"{mean_size(plan.besides['transitions'].scale):.3g} on average."
-        )
+    called = {"clicks": "A click count", "transitions": "A transition"}
+    for table, part in plan.besides.items():
+        off = f"{mean_size(part.scale):.3g}"
+        lines.append(f"{called[table]} is published above {part.above}, off by about {off} on average.")
     if asked.pure:
         lines.append(
             "Queries, urls and transitions outside the public sets are not published: delta is 0. The "
@@ -137,8 +130,7 @@ def paper_figure(plan: ClickPlan) -> prose.PaperFigure:
     Mode and minimum frequency do not enter the printed formula; K does as the thesis has it, a real number.
     """
     asked = plan.mechanism
-    if any(noise.scale == 0 for noise in plan.schedule.noises()):
-        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
+    prose.require_noise(*(noise.scale for noise in plan.schedule.noises()))
     K = plan.queries.above if asked.threshold is None else asked.threshold
     epsilon = asked.queries_per_user * prose.log_alpha(plan.queries.scale, K, asked.pool_probability)
     epsilon += asked.queries_per_user / plan.queries.error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import ITEM_KEYS, Item, declared, declared_neighbours
+from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
@@ -44,8 +45,6 @@ class KQuery(Mechanism):
 
     def plan(self) -> KQueryPlan:
         """A user may add to any number of keys, and nothing is drawn: true counts are compared with k."""
-        from tacit.release.schedule import Contribution, Part, Schedule, text_columns
-
         parts = tuple(
             Part(
                 table=item.value,

@@ -13,6 +13,7 @@ from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
+from tacit.release.schedule import Contribution, Part, Schedule, SeriesRounds, text_columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
-    from tacit.release.schedule import SeriesRounds
     from tacit.release.series.folder import OpenSeries
 
 
@@ -89,7 +89,6 @@ class Series(Mechanism):
         """All rounds and counts of the period for ε and δ, or as given."""
         from tacit.release.mechanisms.series_planner import plan_series
         from tacit.release.planning import laid_out_for
-        from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
         epsilon, delta = (float(each) for each in laid_out_for(self))
         rounds = plan_series(

@@ -21,13 +21,14 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import GIVEN, Choice, declared, declared_noise
+from tacit.release.schedule import Contribution, KeyColumn, Noise, Part, Schedule, text_columns
+from tacit.release.thresholds import appearance, smallest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tacit.release.engines import Engine
     from tacit.release.planning import Portion
-    from tacit.release.schedule import Contribution, Part, Schedule
 
 LONGEST = 8
 """The largest l_q that is counted: 247 subsequences per session."""
@@ -129,11 +130,13 @@ class Session(Mechanism):
 
         Sessions longer than can be released are analysed as if all counts of a length could fall on one key.
         """
-        from tacit.release.schedule import Contribution
-
         by_session = not self.counted_once and self.queries_per_session <= LONGEST
         sessions = (self.sessions_per_user, self.queries_per_session) if by_session else None
         return Contribution(self.counts_by_length(), self.counted_once, sessions)
+
+    def click_contribution(self) -> Contribution:
+        """Say what a user adds to the counts of clicks."""
+        return Contribution((self.counted_clicks,), once=False)
 
     def plan(self) -> SessionPlan:
         """Split ε and δ among sequences, their counts, clicks and theirs with the least loss; or as given."""
@@ -159,8 +162,6 @@ class Session(Mechanism):
         fresh_clicks: float | None,
     ) -> Schedule:
         """Sequences, then clicks, each with a scale of noise and a K."""
-        from tacit.release.schedule import Contribution, KeyColumn, Noise, Part, Schedule, text_columns
-
         parts = [
             Part(
                 table="sessions",
@@ -176,7 +177,7 @@ class Session(Mechanism):
                 Part(
                     table="clicks",
                     columns=text_columns("query", "url"),
-                    contribution=Contribution((self.counted_clicks,), once=False),
+                    contribution=self.click_contribution(),
                     noise=Noise(clicks[0]),
                     least=clicks[1] + 1,
                     fresh=None if fresh_clicks is None else Noise(fresh_clicks),
@@ -300,23 +301,17 @@ def _planned(asked: Session) -> Schedule:
 def _portions(asked: Session) -> list[Portion]:
     from tacit.release.analysis import fresh_keys_loss
     from tacit.release.planning import Portion
-    from tacit.release.thresholds import appearance, fresh_key_delta, smallest
 
-    clicks, same, bound = asked.counted_clicks, asked.same_counts is not False, asked.contribution()
+    same = asked.same_counts is not False
 
-    def sequence_threshold(noise: float, share: float) -> int:
-        return smallest(lambda K: appearance(fresh_keys_loss(bound, noise, K)) <= share)
+    def portions(bound: Contribution) -> tuple[Portion, Portion]:
+        def threshold(noise: float, share: float) -> int:
+            return smallest(lambda K: appearance(fresh_keys_loss(bound, noise, K)) <= share)
 
-    def click_threshold(noise: float, share: float) -> int:
-        return smallest(lambda K: fresh_key_delta(noise, K + 1, clicks) <= share)
+        selected = Portion(bound.total, threshold, pays_delta=True, published=same)
+        return selected, Portion(0 if same else bound.total)
 
-    fresh = 0 if same else 1
-    return [
-        Portion(asked.sensitivity, sequence_threshold, pays_delta=True, published=same),
-        Portion(fresh * asked.sensitivity),
-        Portion(clicks, click_threshold, pays_delta=True, published=same),
-        Portion(fresh * clicks),
-    ]
+    return [*portions(asked.contribution()), *portions(asked.click_contribution())]
 
 
 MECHANISM = Session

@@ -16,6 +16,7 @@ from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
+from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
@@ -65,7 +66,6 @@ class Topics(Mechanism):
     def plan(self) -> TopicsPlan:
         """The noise that ε asks for, unless given: one part over the public topics of all levels."""
         from tacit.release.planning import noise_for
-        from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
         noise = self.noise
         if noise is None:

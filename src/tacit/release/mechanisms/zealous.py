@@ -18,10 +18,11 @@ from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.parameters import GIVEN, ITEM_KEYS, Choice, Item, declared
+from tacit.release.schedule import Contribution, Noise, Part, Schedule, text_columns
+from tacit.release.thresholds import smallest
 
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
-    from tacit.release.schedule import Schedule
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -99,8 +100,6 @@ class Zealous(Mechanism):
 
     def schedule_with(self, noise: float, first: int, second: int) -> Schedule:
         """A part for each histogram, all alike: items of at least τ users get noise λ and pass from T on."""
-        from tacit.release.schedule import Contribution, Noise, Part, Schedule, text_columns
-
         parts = tuple(
             Part(
                 table=item.value,
@@ -167,7 +166,6 @@ def _planned(asked: Zealous) -> Schedule:
     """The schedule with the least T for the ε and δ asked for."""
     from tacit.release.analysis import guarantee_of
     from tacit.release.planning import charged_epsilon, noise_for, require_delta
-    from tacit.release.thresholds import smallest
 
     epsilon, delta = require_delta(asked)
 
@@ -207,7 +205,6 @@ def _planned_by_loss(asked: Zealous, closed: Schedule, epsilon: float, delta: fl
     """
     from tacit.privacy.accounting.loss import laplace_loss
     from tacit.release.analysis import guarantee_of
-    from tacit.release.thresholds import smallest
 
     counts = asked.per_user * len(asked.items)
     if counts < _FEWEST or asked.neighbours is not Neighbours.ADD_REMOVE:

@@ -6,12 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import THINGS, among, biased_counts, counted, taken
 from tacit.release.mechanisms.zealous import ZealousPlan
-from tacit.release.prose import DescribedStep, Notes, PaperFigure, laplace_step, selection_figures
+from tacit.release.prose import (
+    DescribedStep,
+    Notes,
+    PaperFigure,
+    laplace_step,
+    require_noise,
+    selection_figures,
+)
 from tacit.release.thresholds import survival
 
 
@@ -108,7 +114,8 @@ def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> 
     ``threshold_2`` is the paper's real-valued τ', where it differs from the whole T.
     """
     second = plan.threshold_2 if threshold_2 is None else threshold_2
-    m, noise, count = plan.mechanism.per_user, _noise(plan), len(plan.mechanism.items)
+    m, noise, count = plan.mechanism.per_user, plan.noise, len(plan.mechanism.items)
+    require_noise(noise)
     epsilon = 2 * m / noise
     delta = m / 2 * math.exp(min(700.0, epsilon * (1 - second / m)))
     return PaperFigure(
@@ -125,7 +132,8 @@ def printed_probabilistic(plan: ZealousPlan, users: int) -> PaperFigure:
 
     The printed theorem also asks τ' - τ >= -λ ln(2 - 2 exp(-1/λ)), and says nothing below that.
     """
-    m, noise, count = plan.mechanism.per_user, _noise(plan), len(plan.mechanism.items)
+    m, noise, count = plan.mechanism.per_user, plan.noise, len(plan.mechanism.items)
+    require_noise(noise)
     gap = plan.threshold_2 - plan.threshold_1
     claimed = gap >= -noise * math.log(-2 * math.expm1(-1 / noise))
     delta = users * m / plan.threshold_1 / 2 * math.exp(min(700.0, -gap / noise)) if claimed else 1.0
@@ -136,9 +144,3 @@ def printed_probabilistic(plan: ZealousPlan, users: int) -> PaperFigure:
         "paper 004, probabilistic differential privacy analysis",
         _WHY_PROBABILISTIC,
     )
-
-
-def _noise(plan: ZealousPlan) -> float:
-    if plan.noise == 0:
-        raise ParameterError.outside("noise", 0, "above 0 for the paper's figure")
-    return plan.noise
