@@ -33,7 +33,8 @@ def bundle(population: People, criterion: str, p: float = 0.5) -> Bundling | Non
 
 
 def groups_of(bundling: Bundling) -> list[list[str]]:
-    return [[bundling.profiles.users[row] for row in rows] for rows in bundling.members]
+    users = np.array(bundling.profiles.users)
+    return [users[bundling.labels == group].tolist() for group in range(len(bundling.sizes))]
 
 
 @given(people, st.sampled_from(["strict", "paper"]), st.integers(0, 2))

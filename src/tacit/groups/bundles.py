@@ -190,7 +190,6 @@ class Bundles(Groups):
             return self._store.count_groups()
 
     def place(self, user: str) -> Place | None:
-        """The same, with whether the user counts in the group; None for somebody unknown."""
         with self._lock:
             return self._store.place(user)
 
@@ -253,7 +252,6 @@ class Bundles(Groups):
             return [self._store.place(user) or Place(None, False) for user in checked]
 
     def update(self, user: str, terms: Mapping[str, float]) -> Place:
-        """Replace a user's profile: the user leaves, and joins again as a newcomer."""
         checked = newcomers_terms(user, terms)
         with self._lock, self._changing():
             self._leave(user)
@@ -266,7 +264,6 @@ class Bundles(Groups):
             return self._store.place(user) or Place(None, False)
 
     def remove(self, user: str) -> None:
-        """Erase a person: profile, membership and every trace in the folder's files."""
         with self._lock:
             with self._changing():
                 self._leave(user)
@@ -290,7 +287,9 @@ class Bundles(Groups):
     def _seat(self, user: str) -> None:
         """Make a user a guest of the nearest group, then draw batches if enough newcomers wait."""
         store = self._store
-        store.put([user], self._nearest().nearest(*store.profile(user)), member=False)
+        if self._index is None:
+            self._index = NearestGroups(store.all_shown())
+        store.put([user], self._index.nearest(*store.profile(user)), member=False)
         waiting = store.waiting()
         if store.rests(user) or len(waiting) < WAITING or len(waiting) % WAITING:
             return
@@ -325,11 +324,6 @@ class Bundles(Groups):
         self._index = None
         for other in homeless:
             self._seat(other)
-
-    def _nearest(self) -> NearestGroups:
-        if self._index is None:
-            self._index = NearestGroups(self._store.all_shown())
-        return self._index
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -27,14 +27,28 @@ from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.criterion import Criterion, Judge
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import ReleasedTerms, Representative, release
 from tacit.groups.semantics import MOST_STEPS, Semantics
-from tacit.groups.similarity import pairwise_similarity, unit_rows
 from tacit.validation import whole
+
+_BLOCK = 512
+
+
+def pairwise_similarity(rows: sparse.csr_array) -> NDArray[np.float32]:
+    """Eq. 4, the cosine, of every pair of rows, none of which is empty, as a square matrix."""
+    lengths = np.sqrt(np.add.reduceat(np.square(rows.data), rows.indptr[:-1], dtype=np.float64))
+    lengths[lengths == 0] = 1.0  # weights too small for a float
+    scaled = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
+    unit = sparse.csr_array((scaled, rows.indices, rows.indptr), shape=rows.shape)
+    found = np.empty((rows.shape[0], rows.shape[0]), np.float32)
+    for begin in range(0, len(found), _BLOCK):
+        (unit[begin : begin + _BLOCK] @ unit.T).toarray(out=found[begin : begin + _BLOCK])
+    return found
 
 
 def grow_groups(
@@ -123,10 +137,6 @@ class Bundling:
     def sizes(self) -> NDArray[np.int64]:
         return np.bincount(self.labels, minlength=len(self.released))
 
-    @property
-    def members(self) -> list[NDArray[np.int64]]:
-        return _members(self.labels)
-
     @cached_property
     def representatives(self) -> list[Representative]:
         """The release of each group: its number of members and weighted terms, no user ids."""
@@ -190,9 +200,9 @@ class Bundler:
                 "Make cohorts, which take any number.",
             )
         augment = self.augment
-        vectors = unit_rows(profiles.matrix()) if augment is None else Semantics(augment).augment(profiles)
+        weighted = profiles.matrix() if augment is None else Semantics(augment).augment(profiles)
         order = profiles.canonical_order(self.seed)
-        similarities = pairwise_similarity(vectors[order])
+        similarities = pairwise_similarity(weighted[order])
         placed = place_leftovers(grow_groups(similarities, order, judge), similarities, order, judge)
         advance(len(profiles))
         if placed is None:

@@ -124,7 +124,6 @@ class CohortGroups(Groups):
         return self.place(user) or Place(None, False)
 
     def remove(self, user: str) -> None:
-        """Erase a person: places, pairs and every trace in the folder's files."""
         with self._lock:
             with self._store.transaction():
                 self._require(user)
@@ -142,11 +141,6 @@ class CohortGroups(Groups):
             self._store.add(zip(evidence.users, people, strict=True))
 
     def rebundle(self, clicks: str | Path | None = None) -> None:
-        """Release another generation of words from everybody who is here now, charged to the ledger.
-
-        Args:
-            clicks: past requests by which people vote anew; the strength stays as it is unless given.
-        """
         with self._lock:
             settings = dict(self._store.meta("generation"))
             place = self._store.meta("ledger")

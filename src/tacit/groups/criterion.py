@@ -70,8 +70,6 @@ class JudgedGroup(NamedTuple):
     """What it may release, ascending."""
     holders: NDArray[np.intp]
     """n_t of each."""
-    distinct: int
-    """How many distinct terms its members hold, released or not."""
 
 
 class Judge:
@@ -91,17 +89,16 @@ class Judge:
         """
         rule, profiles = self._criterion, self._profiles
         if len(members) < rule.fewest_members:
-            return JudgedGroup(False, np.empty(0, np.intp), np.empty(0, np.intp), 0)
+            return JudgedGroup(False, np.empty(0, np.intp), np.empty(0, np.intp))
         rows = [profiles.terms[profiles.held(member)] for member in members]
         holders = np.bincount(np.concatenate(rows), minlength=len(self._common))
-        distinct = int(np.count_nonzero(holders))
         if rule.kind == "paper":
             terms = np.flatnonzero(holders)
-            return JudgedGroup(self._mean_profile / distinct <= rule.p, terms, holders[terms], distinct)
+            return JudgedGroup(self._mean_profile / terms.size <= rule.p, terms, holders[terms])
         kept = (holders >= rule.fewest_in_group) & (holders / len(members) <= rule.p) & self._common
         terms = np.flatnonzero(kept)
         holds = terms.size > 0 and all(np.count_nonzero(kept[row]) / terms.size <= rule.p for row in rows)
-        return JudgedGroup(holds, terms, holders[terms], distinct)
+        return JudgedGroup(holds, terms, holders[terms])
 
     def refuse_hopeless(self) -> None:
         """Refuse what no grouping can meet."""

@@ -64,16 +64,7 @@ def profiles_from_log(
     counts = (asked @ incidence).tocsr()
     if max_terms is not None:
         counts = _keep_largest(counts, vocabulary, max_terms)
-    usable = np.flatnonzero(np.diff(counts.indptr))
-    if not usable.size:
-        raise InputError(
-            f"none of the log's {len(users)} users has a term that WordNet's nouns know.",
-            "Profiles need queries in English.",
-        )
-    found = counts[usable].tocoo()
-    names = users.take(pa.array(usable)).to_pylist()
-    profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
-    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
+    return _profiles(counts, users, vocabulary, len(naming))
 
 
 def queries_of_log(
@@ -90,13 +81,21 @@ def queries_of_log(
     if naming:
         asked.data[np.isin(asked.indices, list(naming))] = 0
         asked.eliminate_zeros()
-    usable = np.flatnonzero(np.diff(asked.indptr))
-    if not usable.size:
-        raise InputError("no query of the log is left.", "Profiles need queries.")
-    found, names = asked[usable].tocoo(), users.take(pa.array(usable)).to_pylist()
     advance(len(queries))
-    profiles = Profiles.from_postings(names, queries.to_pylist(), found.row, found.col, found.data)
-    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
+    return _profiles(asked, users, queries.to_pylist(), len(naming))
+
+
+def _profiles(counts: sparse.csr_array, users: pa.Array, vocabulary: list[str], scrubbed: int) -> Profiles:
+    """Leave out users of whom nothing is left."""
+    usable = np.flatnonzero(np.diff(counts.indptr))
+    if not usable.size:
+        raise InputError(
+            f"none of the log's {len(users)} users has a query or term of use.",
+            "Profiles need queries in English that name nobody.",
+        )
+    found, names = counts[usable].tocoo(), users.take(pa.array(usable)).to_pylist()
+    profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
+    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=scrubbed)
 
 
 def people_in(

@@ -38,14 +38,12 @@ class ReleasedTerms:
         terms: columns of the vocabulary, ascending within a group.
         holders: n_t, how many members hold the term.
         weights: the representative's weight of the term.
-        distinct: for each group, how many distinct terms its members hold, released or not.
     """
 
     offsets: NDArray[np.int64]
     terms: NDArray[np.int32]
     holders: NDArray[np.int32]
     weights: NDArray[np.float32]
-    distinct: NDArray[np.int64]
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -58,9 +56,7 @@ class ReleasedTerms:
         sizes = np.diff(self.offsets)[order]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         at = np.repeat(self.offsets[order] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return ReleasedTerms(
-            offsets, self.terms[at], self.holders[at], self.weights[at], self.distinct[order]
-        )
+        return ReleasedTerms(offsets, self.terms[at], self.holders[at], self.weights[at])
 
     def order_by_content(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """An order of the groups that only what is released decides.
@@ -87,6 +83,5 @@ def release(groups: Sequence[NDArray[np.integer]], judge: Judge) -> tuple[Releas
         np.concatenate([found.terms for found in judged]).astype(np.int32),
         np.concatenate([found.holders for found in judged]).astype(np.int32),
         np.concatenate(shares).astype(np.float32),
-        np.array([found.distinct for found in judged]),
     )
     return released, all(found.holds for found in judged)

@@ -22,7 +22,6 @@ from scipy import sparse
 
 from tacit.errors import ParameterError
 from tacit.groups.profiles import Profiles
-from tacit.groups.similarity import unit_rows
 from tacit.taxonomy import WordNet, load_wordnet
 
 
@@ -124,35 +123,16 @@ class Semantics:
 
     Args:
         steps: the paper's a: how many steps up hypernyms are added; 0 replaces by synonym sets only.
-        wordnet: the bundled one unless given.
     """
 
-    def __init__(self, steps: int = 1, wordnet: WordNet | None = None) -> None:
+    def __init__(self, steps: int = 1) -> None:
         if not 0 <= steps <= MOST_STEPS:
             raise ParameterError.outside("augment", steps, f"from 0 to {MOST_STEPS}")
         self.steps = steps
-        self.wordnet = wordnet or load_wordnet()
 
     def augment(self, profiles: Profiles) -> sparse.csr_array:
-        """The augmented profiles at length 1, ready for eq. 4."""
-        return unit_rows(self._augmented(profiles))
-
-    def augment_profile(self, profile: Mapping[str, float]) -> dict[str, float]:
-        """One augmented profile, each synonym set under its WordNet name (Tables 3 and 4).
-
-        >>> Semantics(1).augment_profile({"kitten": 1.0})
-        {'kitten.n.01': 1.0, 'young_mammal.n.01': 1.0}
-        """
-        profiles = Profiles.from_mappings({"": profile})
-        found, known = self._augmented(profiles), len(self.wordnet)
-        found.sort_indices()
-        return {
-            self.wordnet.name(f) if f < known else profiles.vocabulary[f - known]: round(float(w), 6)
-            for f, w in zip(found.indices.tolist(), found.data.tolist(), strict=True)
-        }
-
-    def _augmented(self, profiles: Profiles) -> sparse.csr_array:
-        paths = _candidates(self.wordnet, tuple(profiles.vocabulary), self.steps)
+        """Weigh the synonym sets and hypernyms of each profile (Tables 3 and 4)."""
+        paths = _candidates(load_wordnet(), tuple(profiles.vocabulary), self.steps)
         chosen, context = [], np.zeros(len(profiles.vocabulary), np.float32)
         for row in range(len(profiles)):
             held = profiles.held(row)
