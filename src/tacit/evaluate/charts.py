@@ -53,7 +53,7 @@ def curve(
     base = altair.Chart().encode(
         x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format=".6~r")),
         y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=True)),
-        color=_colour(altair, rows, "series", series),
+        color=_colour(altair, rows, series),
     )
     points = base.encode(
         shape=altair.Shape("series:N", title=series, scale=_in_order(altair, rows, "series")),
@@ -76,45 +76,30 @@ def curve(
     return _finish(altair, drawn, columns=_values(rows, panel) if panel else (), panel=panel, own_y=own_y)
 
 
-def intervals(
-    rows: Rows,
-    value: str,
-    *,
-    level: float | None = None,
-    legend: bool = False,
-) -> Chart:
-    """Draw a point with its interval for each row, one under the other.
+def intervals(rows: Rows, value: str, level: float) -> Chart:
+    """Draw a point with its interval for each row, the series of a name under each other.
 
     Args:
-        rows: ``name``, ``value``, ``low`` and ``high``; ``series`` colours them.
+        rows: ``name``, ``series``, ``value``, ``low`` and ``high``.
         value: title of the axis.
-        level: a dashed vertical line.
-        legend: whether series are told apart: beside each other under one name, with a legend.
+        level: of a dashed vertical line.
     """
     import altair
 
     base = altair.Chart().encode(
         y=altair.Y("name:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
-        color=_colour(altair, rows, "series", "" if legend else None),
+        yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
+        color=_colour(altair, rows, ""),
         tooltip=["name:N", "series:N", altair.Tooltip("value:Q", format=".3f", title=value)],
     )
-    if legend:
-        base = base.encode(yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")))
     axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=False))
     layers = [
         base.mark_point(filled=True, size=70, opacity=1).encode(x=axis),
         base.mark_rule().encode(x="low:Q", x2="high:Q"),
     ]
     drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
-    if level is not None:
-        drawn += _levels(altair, {"": level}, "x")
-    names = len({(row["name"], legend and row["series"]) for row in rows})
-    return _finish(altair, drawn, height=24 * names + 20)
-
-
-def interval(name: str, value: float, low: float, high: float, series: str = "") -> dict[str, Any]:
-    """A row for :func:`intervals`."""
-    return {"name": name, "series": series or name, "value": value, "low": low, "high": high}
+    drawn += _levels(altair, {"": level}, "x")
+    return _finish(altair, drawn, height=24 * len(rows) + 20)
 
 
 def gains(rows: Rows) -> Chart:
@@ -245,11 +230,10 @@ def _values(rows: Rows, field: str) -> list[str]:
     return list(dict.fromkeys(str(row[field]) for row in rows))
 
 
-def _colour(altair: Any, rows: Rows, field: str, title: str | None) -> Any:
-    domain = _values(rows, field)
+def _colour(altair: Any, rows: Rows, title: str) -> Any:
+    domain = _values(rows, "series")
     scale = altair.Scale(domain=domain, range=[PALETTE[n % len(PALETTE)] for n in range(len(domain))])
-    legend = None if title is None else altair.Undefined
-    return altair.Color(f"{field}:N", title=title or None, scale=scale, legend=legend)
+    return altair.Color("series:N", title=title or None, scale=scale)
 
 
 def _in_order(altair: Any, rows: Rows, field: str) -> Any:

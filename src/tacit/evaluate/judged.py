@@ -37,7 +37,7 @@ from ir_measures import AP, P, nDCG
 from tacit.errors import InputError
 from tacit.evaluate.data import ReleasedData, fold_of_records
 from tacit.evaluate.public import TRUST
-from tacit.evaluate.task import Measured, Measures
+from tacit.evaluate.task import Measured, Measures, Task
 from tacit.searchlog import SCHEMA
 from tacit.text import normalise
 
@@ -339,6 +339,20 @@ def _words(query: Any) -> str:
     if hasattr(query, "default_text"):
         return str(query.default_text())
     return str(getattr(query, "text", None) or getattr(query, "title", ""))
+
+
+class JudgedTask(Task):
+    """A task on judged topics or sessions.
+
+    Args:
+        judgments: those of this fold.
+    """
+
+    headline = "engine and clicks: nDCG@10"
+    judged = True
+
+    def __init__(self, judgments: Judgments) -> None:
+        self._judgments = judgments
 
 
 class JudgedTrial:

@@ -234,7 +234,8 @@ def compare(people: People, progress: Progress = no_progress) -> list[dict[str, 
 
 def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
     drawn = [
-        charts.interval(way["name"], way[f"{part}.mean"], way[f"{part}.low"], way[f"{part}.high"], evidence)
+        {"name": way["name"], "series": evidence, "value": way[f"{part}.mean"]}
+        | {end: way[f"{part}.{end}"] for end in ("low", "high")}
         for way in ways[1:]
         for part, evidence in (("gain", "own evidence"), ("another", "another person's"))
     ]
@@ -251,7 +252,7 @@ def _figure(ways: Sequence[Mapping[str, Any]]) -> Figure:
         ways,
         caption="Bars: 95% intervals. Where the two points are alike, the ranking helps everybody alike: "
         f"that is no personalisation. A query falls if it loses more than {FALL:g}.",
-        draw=partial(charts.intervals, drawn, "gain over no profile (dashed)", level=0.0, legend=True),
+        draw=partial(charts.intervals, drawn, "gain over no profile (dashed)", 0.0),
     )
 
 

@@ -7,27 +7,17 @@ by a run. Each is reranked by released clicks on its query; with nothing release
 from __future__ import annotations
 
 from tacit.evaluate.data import CountedLog, LogPart
-from tacit.evaluate.judged import JudgedTrial, Judgments
-from tacit.evaluate.task import Task
+from tacit.evaluate.judged import JudgedTask, JudgedTrial
 
 
-class JudgedAdhoc(Task):
-    """Ad-hoc search on judged topics.
-
-    Args:
-        judgments: the topics of this fold.
-    """
+class JudgedAdhoc(JudgedTask):
+    """Ad-hoc search on judged topics."""
 
     name = "judged-adhoc"
     title = "ad-hoc search judged by people"
     description = "rank documents for a query of a judged topic"
     unit = "query of a judged topic"
     nothing = "the engine's own order"
-    headline = "engine and clicks: nDCG@10"
-    judged = True
-
-    def __init__(self, judgments: Judgments) -> None:
-        self._judgments = judgments
 
     def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
         del original, test

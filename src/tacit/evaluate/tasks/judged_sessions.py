@@ -8,28 +8,18 @@ end counting more by γ. Judged by the qrels of the session's topic.
 from __future__ import annotations
 
 from tacit.evaluate.data import CountedLog, LogPart
-from tacit.evaluate.judged import JudgedTrial, Judgments
-from tacit.evaluate.task import Task
+from tacit.evaluate.judged import JudgedTask, JudgedTrial
 from tacit.evaluate.tasks.session_search import DISCOUNT
 
 
-class JudgedSessions(Task):
-    """Session search on judged sessions.
-
-    Args:
-        judgments: the sessions of this fold.
-    """
+class JudgedSessions(JudgedTask):
+    """Session search on judged sessions."""
 
     name = "judged-sessions"
     title = "session search judged by people"
     description = "rank documents for a whole judged session"
     unit = "judged session"
     nothing = "the engine's own order for each query"
-    headline = "engine and clicks: nDCG@10"
-    judged = True
-
-    def __init__(self, judgments: Judgments) -> None:
-        self._judgments = judgments
 
     def against(self, original: CountedLog, test: LogPart) -> JudgedTrial:
         del original, test

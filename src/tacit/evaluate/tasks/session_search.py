@@ -64,15 +64,12 @@ class SessionSearchTrial:
         owners = np.zeros(test.sessions, np.int64)
         owners[searches.session] = searches.user
         self.owners = owners[self._sessions]
-        self._lists = EngineLists(test, self._query, self._known(test))
-        every = np.arange(len(self._sessions))
-        self._engine = self._reranked(ReleasedData({}), every)
+        self._lists = EngineLists(test, self._query, self._known(test, unit_of))
+        self._engine = self._reranked(ReleasedData({}), np.arange(len(self._sessions)))
 
-    def _known(self, test: LogPart) -> tuple[Numbers, Numbers, Numbers]:
+    def _known(self, test: LogPart, unit_of: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """For each search the clicks of its session on its query: search, url, rank."""
         clicks, size = test.clicks, len(test.queries)
-        unit_of = np.full(test.sessions, -1, np.int64)
-        unit_of[self._sessions] = np.arange(len(self._sessions))
         keys = unit_of[clicks.session] * size + clicks.query if test.sessions else clicks.query
         order = np.argsort(keys, kind="stable")
         wanted = self._unit * size + self._query

@@ -47,11 +47,8 @@ class StatisticsTrial:
         table = self._original.tables["queries"]
         true = np.asarray(table.column("count")).astype(np.float64)
         counts = dict(zip(released.queries.texts.to_pylist(), released.query_counts.tolist(), strict=True))
-        told, public, listed = (
-            max(sum(counts.values()), 1.0),
-            word_shares(),
-            table.column("query").to_pylist(),
-        )
+        told, public = max(sum(counts.values()), 1.0), word_shares()
+        listed = table.column("query").to_pylist()
         shown = np.array([counts.get(query, 0.0) / told for query in listed])
         behind = np.array([public.get(query, 0.0) for query in listed])
         mixed = (np.minimum(true / true.sum(), w * shown + (1 - w) * behind).sum() for w in _PARTS)

@@ -52,10 +52,8 @@ class SuggestionTrial:
         self._asked = searches.query[self._prefixes]
         sessions, session = np.unique(searches.session[self._prefixes], return_inverse=True)
         self._sessions, self._session = len(sessions), session.astype(np.int64)
-
-        owners = searches.user[self._prefixes]
         self.owners = np.zeros(len(sessions), np.int64)
-        self.owners[self._session] = owners
+        self.owners[self._session] = searches.user[self._prefixes]
         self._distinct, self._which = np.unique(self._asked, return_inverse=True)
         shorter = [fewer_words(query) for query in test.queries.take(self._distinct).to_pylist()]
         lengths = np.array([len(each) for each in shorter], np.int64)
