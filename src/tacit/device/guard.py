@@ -377,7 +377,7 @@ class Guard(Displayed):
             )
         with self._lock:
             if upstream is not None:
-                gone = Forgotten(exposures=self._ledger.forget_upstream(upstream))
+                gone = Forgotten(exposures=self._ledger.forget(upstream=upstream))
             elif exposure is not None:
                 gone = Forgotten(exposures=self._ledger.forget([exposure]))
             elif click is not None:
@@ -415,13 +415,8 @@ class Guard(Displayed):
         with self._lock:
             return self._store.profile().as_data() | {
                 "history": [
-                    {
-                        "time": click.time.isoformat(),
-                        "query": click.query,
-                        "url": click.url,
-                        "title": click.title,
-                    }
-                    for click in self._clicks(-1, 0, {})
+                    {"time": one.time.isoformat(), "query": one.query, "url": one.url, "title": one.title}
+                    for one in self._clicks(-1, 0, {})
                 ],
                 "exposures": [
                     {

@@ -169,11 +169,6 @@ class _Reader:
         else:
             self._page[name] = "".join(self._text).strip()
 
-    def take(self) -> tuple[list[OdpPage], list[tuple[str, ...]]]:
-        pages, topics = self.pages, self.topics
-        self.pages, self.topics = [], []
-        return pages, topics
-
 
 def _topic_path(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.strip().split("/") if part)
@@ -190,7 +185,8 @@ def _blocks(file: Path) -> Iterator[tuple[list[OdpPage], list[tuple[str, ...]]]]
                 reader.parser.Parse(text.encode("utf-8"), not block)
             except expat.ExpatError as error:
                 raise TaxonomyError(f"{file}, line {error.lineno}: this is not well-formed XML.") from None
-            yield reader.take()
+            yield reader.pages, reader.topics
+            reader.pages, reader.topics = [], []
             if not block:
                 return
 

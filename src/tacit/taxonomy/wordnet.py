@@ -111,16 +111,7 @@ def _buffer(array: pa.Array) -> _Array:
 
 
 # Regular plural endings of English nouns and what they stand for.
-_ENDINGS = (
-    ("ies", "y"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("ses", "s"),
-    ("xes", "x"),
-    ("zes", "z"),
-    ("men", "man"),
-    ("s", ""),
-)
+_ENDINGS = {"ies": "y", "ches": "ch", "shes": "sh", "ses": "s", "xes": "x", "zes": "z", "men": "man", "s": ""}
 
 
 def _columns(name: str) -> FlatColumns:
@@ -218,10 +209,6 @@ class WordNet:
         """Count how often each lemma was tagged with this meaning, in the order of :meth:`lemmas`."""
         return self._nouns.numbers("counts", synset)
 
-    def tag_count(self, synset: int) -> int:
-        """Count how often the synset was meant in Princeton's sense-tagged corpus."""
-        return int(self.tag_counts[synset])
-
     def gloss(self, synset: int) -> str:
         """The definition, with examples."""
         return self._nouns.text("gloss", synset)
@@ -253,7 +240,7 @@ class WordNet:
         for base in self._irregular.get(word, ()):
             if base in self._word_row:
                 return base
-        for ending, stem in _ENDINGS:
+        for ending, stem in _ENDINGS.items():
             if word.endswith(ending):
                 base = word.removesuffix(ending) + stem
                 if base in self._word_row:

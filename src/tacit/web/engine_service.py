@@ -36,7 +36,8 @@ def read_documents(path: str | Path, advance: Callable[[int], None] = lambda _: 
         raise InputError(f"there are no documents at {path}.", "Give a file of JSON lines.")
     documents: list[Document] = []
     try:
-        with _opened(path) as lines:
+        opened: Callable[..., IO[str]] = gzip.open if path.suffix == ".gz" else open
+        with opened(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     documents.append(_document(path, number, line, len(documents)))
@@ -46,12 +47,6 @@ def read_documents(path: str | Path, advance: Callable[[int], None] = lambda _: 
     if not documents:
         raise InputError(f"{path} holds no documents.")
     return documents
-
-
-def _opened(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
 
 
 def _document(path: Path, number: int, line: str, place: int) -> Document:

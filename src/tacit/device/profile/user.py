@@ -143,25 +143,6 @@ def check_requirements(tree: TopicTree, sensitivity: Mapping[int, float]) -> Non
         )
 
 
-def cost_layer(tree: TopicTree, support: Floats, sensitivity: Mapping[int, float]) -> tuple[Floats, float]:
-    """cost(t) of every topic of the taxonomy, and the total sensitivity in the profile.
-
-    Equation 6 unrolled: on the way up, a sensitive topic s adds sen(s) times the product of the
-    conditional probabilities, which is Pr(s | t), to every topic t above it.
-    """
-    check_requirements(tree, sensitivity)
-    cost = np.zeros(len(tree))
-    wealth = 0.0
-    for topic, value in sensitivity.items():
-        if support[topic] <= 0:
-            continue
-        wealth += value
-        cost[topic] = value
-        for above in tree.ancestors(topic):
-            cost[above] += value * tree.probability(topic, given=above)
-    return cost, wealth
-
-
 @dataclass(frozen=True, eq=False)
 class UserProfile:
     """What a user is interested in, and what of it is sensitive.
@@ -187,16 +168,11 @@ class UserProfile:
         check_requirements(self.tree, self.sensitivity)
 
     @cached_property
-    def own(self) -> Floats:
-        """Documents filed under each topic of the taxonomy itself."""
-        own = np.zeros(len(self.tree))
-        own[list(self.documents)] = list(self.documents.values())
-        return own
-
-    @cached_property
     def support(self) -> Floats:
         """The user support of each topic of the taxonomy: documents under it or below."""
-        running = np.concatenate(([0.0], np.cumsum(self.own)))
+        own = np.zeros(len(self.tree))
+        own[list(self.documents)] = list(self.documents.values())
+        running = np.concatenate(([0.0], np.cumsum(own)))
         return running[self.tree.end] - running[:-1]
 
     @cached_property
@@ -206,7 +182,19 @@ class UserProfile:
 
     @cached_property
     def _cost_layer(self) -> tuple[Floats, float]:
-        return cost_layer(self.tree, self.support, self.sensitivity)
+        """cost(t) of every topic of the taxonomy, and the total sensitivity in the profile.
+
+        Equation 6 unrolled: on the way up, a sensitive topic s adds sen(s) times the product of the
+        conditional probabilities, which is Pr(s | t), to every topic t above it.
+        """
+        cost, wealth = np.zeros(len(self.tree)), 0.0
+        for topic, value in self.sensitivity.items():
+            if self.support[topic] > 0:
+                wealth += value
+                cost[topic] = value
+                for above in self.tree.ancestors(topic):
+                    cost[above] += value * self.tree.probability(topic, given=above)
+        return cost, wealth
 
     @property
     def cost(self) -> Floats:

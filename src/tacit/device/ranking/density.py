@@ -54,17 +54,18 @@ class Density:
     """How dense the history is around each of its pages. Only pages given to it may influence it."""
 
     def __init__(self) -> None:
-        self._begin = 0
+        self.begin = 0
+        """The place in the history of the first page that counts."""
         self._rows: _Float32 = np.empty((0, 0), np.float32)
         self._top: _Float32 = np.empty((0, _LIKE), np.float32)
 
     def __len__(self) -> int:
-        return self._begin + len(self._top)
+        return self.begin + len(self._top)
 
     def refresh(self, history: Bags) -> None:
         """Take in pages that were added; start anew where the list was, or has outgrown the window twice."""
-        if len(self._top) == 0 or len(history) < len(self) or len(history) - self._begin > 2 * WINDOW:
-            self._begin = max(0, len(history) - WINDOW)
+        if len(self._top) == 0 or len(history) < len(self) or len(history) - self.begin > 2 * WINDOW:
+            self.begin = max(0, len(history) - WINDOW)
             self._rows = np.empty((0, history.table.dimensions), np.float32)
             self._top = np.empty((0, _LIKE), np.float32)
         while len(self) < len(history):
@@ -80,11 +81,6 @@ class Density:
             self._top = np.partition(merged, -_LIKE, axis=1)[:, -_LIKE:]
         padded = np.hstack((alike, np.zeros((len(new), _LIKE), np.float32)))
         self._top = np.concatenate((self._top, np.partition(padded, -_LIKE, axis=1)[:, -_LIKE:]))
-
-    @property
-    def begin(self) -> int:
-        """The place in the history of the first page that counts."""
-        return self._begin
 
     @property
     def values(self) -> _Float32:

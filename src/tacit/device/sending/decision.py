@@ -7,7 +7,7 @@ nothing leaves it on the way. (Over the people's taxonomy :mod:`tacit.device.sen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from tacit.device.generalise.algorithms import Algorithm, Generalisation, generalise
@@ -59,10 +59,11 @@ class RuntimeProfile:
         return [int(topic) for topic in self.generalisation.topics]
 
 
+@dataclass(frozen=True)
 class OnlineProfiler:
     """Decides, query by query, what of a profile is exposed.
 
-    Args:
+    Attributes:
         repository: the public taxonomy with its documents.
         profile: the user's profile.
         delta: the bound on risk(q, G).
@@ -71,40 +72,30 @@ class OnlineProfiler:
         algorithm: how to generalise.
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        profile: UserProfile,
-        delta: float = 0.1,
-        *,
-        distinct: float = DISTINCT,
-        algorithm: Algorithm | str = Algorithm.GREEDY_RATIO,
-    ) -> None:
-        if not 0 <= delta <= 1:
-            raise ParameterError.outside("delta", delta, "in [0, 1]")
-        if not (distinct >= 0 and math.isfinite(distinct)):
-            raise ParameterError.outside("distinct", distinct, "a number of 0 or more")
-        self.repository = repository
-        self.profile = profile
-        self.delta = delta
-        self.distinct = distinct
-        self.algorithm = algorithm
+    repository: Repository
+    profile: UserProfile
+    delta: float = 0.1
+    _: KW_ONLY
+    distinct: float = DISTINCT
+    algorithm: Algorithm | str = Algorithm.GREEDY_RATIO
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.delta <= 1:
+            raise ParameterError.outside("delta", self.delta, "in [0, 1]")
+        if not (self.distinct >= 0 and math.isfinite(self.distinct)):
+            raise ParameterError.outside("distinct", self.distinct, "a number of 0 or more")
 
     def profile_query(self, query: str) -> RuntimeProfile:
         """Decide what may go out with ``query``."""
         topics = self.repository.retrieve(query, RETRIEVED)
         mapped = map_topics(self.profile, self.repository.prior, topics)
-        decision, generalisation = (
-            (Decision.DISTINCT, None) if mapped.power >= self.distinct else self._within_risk(mapped)
-        )
-        return RuntimeProfile(decision, mapped, generalisation)
-
-    def _within_risk(self, mapped: MappedQuery) -> tuple[Decision, Generalisation | None]:
+        if mapped.power >= self.distinct:
+            return RuntimeProfile(Decision.DISTINCT, mapped, None)
         if mapped.seed is None:
-            return Decision.UNTOUCHED, None
-        result = generalise(mapped.seed, self.delta, self.algorithm)
+            return RuntimeProfile(Decision.UNTOUCHED, mapped, None)
+        result, decision = generalise(mapped.seed, self.delta, self.algorithm), Decision.PERSONALISED
         if not result.feasible:
-            return Decision.INFEASIBLE, result
-        if not result.kept[1:].any():
-            return Decision.NOTHING_LEFT, result
-        return Decision.PERSONALISED, result
+            decision = Decision.INFEASIBLE
+        elif not result.kept[1:].any():
+            decision = Decision.NOTHING_LEFT
+        return RuntimeProfile(decision, mapped, result)

@@ -103,13 +103,9 @@ class ExposureLedger:
             for name, queries, first, told in rows
         ]
 
-    def forget(self, numbers: Iterable[int]) -> int:
-        """Remove entries and count them. What was sent stays sent: only the record goes."""
+    def forget(self, numbers: Iterable[int] = (), upstream: str | None = None) -> int:
+        """Remove entries, or all of one upstream, and count them. What was sent stays sent."""
         with self._store.transaction() as connection:
-            removal = "DELETE FROM exposure WHERE number = ?"
-            return sum(connection.execute(removal, (one,)).rowcount for one in numbers)
-
-    def forget_upstream(self, upstream: str) -> int:
-        """Remove all entries of one upstream and count them."""
-        with self._store.transaction() as connection:
-            return connection.execute("DELETE FROM exposure WHERE upstream = ?", (upstream,)).rowcount
+            removal = "DELETE FROM exposure WHERE number = ? OR upstream = ?"
+            asked = [(one, None) for one in numbers] if upstream is None else [(None, upstream)]
+            return sum(connection.execute(removal, one).rowcount for one in asked)

@@ -88,7 +88,8 @@ class DescribedEngine(interface.Upstream):
     ) -> interface.Outgoing:
         """Put the query in its place in the address, or the body."""
         words = expanded(query, topics, self.carriage)
-        numbers = _numbers(wanted)
+        count = interface.RESULTS_ASKED
+        numbers = {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
         url = self._template.replace("{query}", quote_plus(words))
         for name, number in numbers.items():
             url = url.replace(name, str(number))
@@ -125,12 +126,6 @@ class DescribedEngine(interface.Upstream):
             return quote(str(value), safe="") if isinstance(value, str | int) else ""
 
         return _PLACE.sub(fill, link)
-
-
-def _numbers(wanted: interface.Wanted) -> dict[str, int]:
-    """Give the numbers for their places in an address or a body."""
-    count = interface.RESULTS_ASKED
-    return {"{count}": count, "{page}": wanted.page, "{offset}": count * (wanted.page - 1)}
 
 
 def _filled(template: object, query: str, numbers: Mapping[str, int]) -> object:

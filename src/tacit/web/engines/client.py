@@ -188,7 +188,9 @@ class EngineClient:
         self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
     ) -> tuple[int, dict[str, str], bytes]:
         """One transmission: recorded, sent, and its answer read up to the limit."""
-        url = _url(request)
+        parts = urlsplit(request.url)
+        port = parts.port or _PORTS[parts.scheme]
+        url = httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
         sending = _Transmission(
             lambda wire: record(request.origin, wire), deadline, _LONGEST_HEAD + 2 * self.limits.body
         )
@@ -280,12 +282,6 @@ def _checked_proxy(address: str) -> str:
             "For Tor: socks5://127.0.0.1:9050.",
         )
     return address
-
-
-def _url(request: Outgoing) -> httpcore.URL:
-    parts = urlsplit(request.url)
-    port = parts.port or _PORTS[parts.scheme]
-    return httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
 
 
 def _usable(status: int, headers: dict[str, str], body: bytes) -> bytes:

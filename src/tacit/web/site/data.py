@@ -223,30 +223,27 @@ def export_everything(site: Site) -> dict[str, Any]:
             return [cleaned(inner) for inner in value]
         return without_secrets(value, secrets) if isinstance(value, str) else value
 
-    told = _everything(site)
-    return told | {name: cleaned(told[name]) for name in ("requests", "engines")}
-
-
-def _everything(site: Site) -> dict[str, Any]:
     state = site.state
     return {
         **site.guard.export(),
-        "requests": [
-            {
-                "engine": one.engine,
-                "time": one.time.isoformat(),
-                "address": one.address,
-                "exposure": one.exposure,
-                "request": one.text,
-            }
-            for one in reversed(site.sent.all())
-        ],
+        "requests": cleaned(
+            [
+                {
+                    "engine": one.engine,
+                    "time": one.time.isoformat(),
+                    "address": one.address,
+                    "exposure": one.exposure,
+                    "request": one.text,
+                }
+                for one in reversed(site.sent.all())
+            ]
+        ),
         "queries": [
             {"query": query, "last": last, "times": times}
             for query, last, times in state.rows("SELECT query, time, times FROM page_query ORDER BY time")
         ],
         "settings": json.loads(state.setting("settings") or "{}"),
-        "engines": json.loads(state.setting("engines") or "[]"),
+        "engines": cleaned(json.loads(state.setting("engines") or "[]")),
         "lenses": lenses(state),
         "rules": site.rules.rules,
     }

@@ -72,9 +72,6 @@ class Site:
         self.service = SearchService(guard, self.sent, self.suggestions, _embedded_search, proxy)
         self._notices: OrderedDict[str, Notice] = OrderedDict()
         self._lock = threading.Lock()
-        self._rules: RuleBook | None = None
-        self._settings: Settings | None = None
-        self._engines: list[EngineDescription] | None = None
 
     def warm_up(self) -> None:
         """Load what the first search would otherwise wait for."""
@@ -106,26 +103,20 @@ class Site:
 
     # -- choices -------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def settings(self) -> Settings:
         """The person's choices."""
-        if self._settings is None:
-            self._settings = load_settings(self.state)
-        return self._settings
+        return load_settings(self.state)
 
-    @property
+    @cached_property
     def engines(self) -> list[EngineDescription]:
         """The engines to ask."""
-        if self._engines is None:
-            self._engines = list(self.given) or engines(self.state)
-        return self._engines
+        return list(self.given) or engines(self.state)
 
-    @property
+    @cached_property
     def rules(self) -> RuleBook:
         """The person's site rules."""
-        if self._rules is None:
-            self._rules = RuleBook(stored_rules(self.state))
-        return self._rules
+        return RuleBook(stored_rules(self.state))
 
     @property
     def choices(self) -> Choices:
@@ -134,14 +125,13 @@ class Site:
 
     def changed(self) -> None:
         """Drop what is cached: something was changed that it depends on."""
-        self._rules = None
-        self._settings = None
-        self._engines = None
+        for name in ("settings", "engines", "rules"):
+            vars(self).pop(name, None)
         self.service.forget_pages()
 
     def rearranged(self) -> None:
         """Let pages in memory be ordered anew: a click or a site rule was added or taken away."""
-        self._rules = None
+        vars(self).pop("rules", None)
         self.service.rearrange()
 
     # -- pages ---------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def _places(wordnet: WordNet, phrases: _Phrases) -> list[int]:
         start = wordnet.synset(region)
         for meaning in range(start, int(wordnet.tree.end[start])):
             if wordnet.lemmas(meaning)[0][0].isupper():
-                found[phrases.number[wordnet.lemmas(meaning)[0].lower()]] = wordnet.tag_count(meaning)
+                found[phrases.number[wordnet.lemmas(meaning)[0].lower()]] = int(wordnet.tag_counts[meaning])
     return sorted(found, key=lambda phrase: (-found[phrase], phrase))
 
 
