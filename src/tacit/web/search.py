@@ -46,11 +46,6 @@ class FusedResult:
     """The canonical address of its page."""
     ranks: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def score(self) -> float:
-        """The sum of reciprocal ranks."""
-        return sum(1 / (_DAMPING + rank) for rank in self.ranks.values())
-
 
 def canonical_address(url: str) -> str:
     """The canonical address of a page: what its addresses have in common."""
@@ -74,7 +69,7 @@ def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -
             results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
         for place, (address, _) in enumerate(results, start=1):
             found[address].ranks.setdefault(answer.engine, place)
-    return sorted(found.values(), key=lambda fused: -fused.score)
+    return sorted(found.values(), key=lambda one: -sum(1 / (_DAMPING + rank) for rank in one.ranks.values()))
 
 
 def _plain(place: int, addressed: tuple[str, interface.SearchResult]) -> int:
@@ -266,10 +261,10 @@ class SearchService:
         wanted = replace(page.wanted, page=len(page.batches) + 1)
         batch = await self._ask(page, choices.engines, wanted)
         present = {one.address for before in page.batches for one in before.plain}
-        new = AnswerBatch(
-            batch.turns,
-            tuple(one for one in batch.fused if one.address not in present),
-            tuple(one for one in batch.plain if one.address not in present),
+        new = replace(
+            batch,
+            fused=tuple(one for one in batch.fused if one.address not in present),
+            plain=tuple(one for one in batch.plain if one.address not in present),
         )
         following = replace(wanted, page=wanted.page + 1)
         more = new.plain and any(turn.answer.results and _has(turn.engine, following) for turn in new.turns)

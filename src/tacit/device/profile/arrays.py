@@ -7,8 +7,8 @@ file, a document's words are numbers into the word table with their frequencies,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,10 @@ LONGEST = 400
 _NUMBER = np.uint32((1 << 24) - 1)
 
 
-def packed_words(table: WordTable, text: str) -> list[int]:
-    """The telling words of a text, each with its frequency in one number."""
-    bag = islice(table.bag(text).items(), LONGEST)
-    return [number | min(times, 255) << 24 for number, times in bag]
-
-
 def pack(table: WordTable, text: str) -> bytes:
-    """The telling words of a text, as they are kept."""
-    return np.array(packed_words(table, text), "<u4").tobytes()
+    """The telling words of a text as they are kept: each with its frequency in one number."""
+    bag = islice(table.bag(text).items(), LONGEST)
+    return np.array([number | min(times, 255) << 24 for number, times in bag], "<u4").tobytes()
 
 
 def unpack(packed: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
@@ -92,6 +87,11 @@ class Bags:
     def __len__(self) -> int:
         return len(self.squares)
 
+    def extend_packed(self, packed: Sequence[bytes]) -> None:
+        """Append texts whose words were packed."""
+        lengths = np.array([len(one) // 4 for one in packed], np.int64)
+        self.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
+
     def extend(self, lengths: _Wide, words: _Int32, times: npt.NDArray[np.uint8]) -> None:
         """Append texts: how many distinct words each has, and all their words in a row."""
         bounds = np.concatenate(([0], np.cumsum(lengths)))
@@ -130,7 +130,5 @@ class Bags:
     def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:
         """Make bags of the given texts."""
         bags = cls(table)
-        packed = [packed_words(table, text) for text in texts]
-        lengths = np.array([len(one) for one in packed], np.int64)
-        bags.extend(lengths, *unpack(np.array(list(chain.from_iterable(packed)), "<u4")))
+        bags.extend_packed([pack(table, text) for text in texts])
         return bags

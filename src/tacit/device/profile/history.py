@@ -10,7 +10,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from tacit.device.profile.arrays import Bags, fits, pack, unpack
+from tacit.device.profile.arrays import Bags, fits, pack
 from tacit.device.profile.store import ProfileStore, utc_text
 from tacit.retrieval.sensitive_pages import PASSED
 from tacit.text.vectors import WordTable
@@ -209,8 +209,7 @@ class HistoryIndex:
                 features if features and fits(self.table, features) else pack(self.table, f"{title} {text}")
                 for _, features, _, title, text, _ in chunk
             ]
-        lengths = np.array([len(one) // 4 for one in packed], np.int64)
-        self.bags.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
+        self.bags.extend_packed(packed)
         filings = [np.frombuffer(row[2], FILING) for row in chunk]
         rows = page_rows((row[0] for row in chunk), filings, (row[5] for row in chunk))
         self.pages = np.concatenate((self.pages, rows))

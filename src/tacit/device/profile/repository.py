@@ -144,19 +144,12 @@ class Repository:
 
     def text_behind(self, url: str) -> str | None:
         """The text of the repository's document at ``url``; None where it has none."""
-        number = self.number_of_url(url)
+        lookup = getattr(self.corpus, "number_of", None)  # the WordNet corpus knows without a table
+        number = self._urls.get(url) if lookup is None else lookup(url)
         if number is None:
             return None
         document = self.corpus[number]
         return f"{document.title} {document.text}"
-
-    def number_of_url(self, url: str) -> int | None:
-        """The document at ``url``; None where the repository has none."""
-        lookup = getattr(self.corpus, "number_of", None)  # the WordNet corpus knows without a table
-        if lookup is not None:
-            found: int | None = lookup(url)
-            return found
-        return self._urls.get(url)
 
     @cached_property
     def _urls(self) -> dict[str, int]:

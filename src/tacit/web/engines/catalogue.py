@@ -36,6 +36,13 @@ _KNOWN = {"path", "body", "headers", "results", "title", "link", "snippet"}
 _PLACE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
 
 
+def _refuse_unknown(what: str, given: Mapping[str, Any], fields: set[str]) -> None:
+    for name in sorted(set(given) - fields):
+        raise InputError(
+            f"{what} has no field {name[:40]!r}.", f"The fields are {', '.join(sorted(fields))}."
+        )
+
+
 def _at(tree: object, path: str) -> object:
     """The value at a dotted path in decoded JSON; None where there is none."""
     for step in path.split(".") if path else ():
@@ -63,12 +70,7 @@ class DescribedEngine(interface.Upstream):
     description: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unknown = sorted(set(self.description) - _KNOWN)
-        if unknown:
-            raise InputError(
-                f"a description has no field {unknown[0][:40]!r}.",
-                f"The fields are {', '.join(sorted(_KNOWN))}.",
-            )
+        _refuse_unknown("a description", self.description, _KNOWN)
         for name in ("results", "title", "link", "snippet", "path"):
             if not isinstance(self.description.get(name, ""), str):
                 raise InputError(f"{name} of a description must be text.", "Give a path such as hits.hits.")
@@ -365,11 +367,7 @@ def check_engine(engine: interface.EngineDescription) -> interface.EngineDescrip
 
 def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     """An engine from decoded JSON, as :func:`parse_engine` reads it from a file."""
-    unknown = sorted(set(data) - _FIELDS)
-    if unknown:
-        raise InputError(
-            f"an engine has no field {unknown[0][:40]!r}.", f"The fields are {', '.join(sorted(_FIELDS))}."
-        )
+    _refuse_unknown("an engine", data, _FIELDS)
     name, address = str(data.get("kind", "json")), str(data.get("address", ""))
     kind = _kind(name)
     try:
