@@ -586,6 +586,21 @@ def widths_as_stated(plan: Plan[Any]) -> str:
     return ", ".join(f"{each:g}" for each in stated)
 
 
+def gaussian_delta(epsilon: float, square: float) -> float:
+    """δ of Gaussian noise of this μ² at ε."""
+    mu = math.sqrt(square)
+    return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu))
+
+
+def cost_in_floats(rounds: AdaptiveRounds) -> tuple[float, float]:
+    """μ² of all noise of rounds, and a bound of the chance that an item of one user alone is found."""
+    by_chance, weight, variance = 0.0, 0, 0
+    for step in rounds.rounds:
+        weight, variance = weight + ONE * step.coefficient, variance + (step.coefficient * step.sigma) ** 2
+        by_chance += rounds.held * float(ndtr((weight - step.threshold) / math.sqrt(variance)))
+    return sum((ONE / noise.scale) ** 2 for noise in rounds.noises()), by_chance
+
+
 def composes_as_claimed(plan: Plan[Any]) -> str:
     """ε and δ from what is drawn and compared, by another computation; no less is promised and charged.
 
@@ -601,12 +616,8 @@ def composes_as_claimed(plan: Plan[Any]) -> str:
         delta = 1 - (1 - max(tail(selection.most), tail(selection.least - 1))) ** selection.held
     else:
         assert isinstance(selection, AdaptiveRounds)
-        mu = math.sqrt(changed * sum((ONE / noise.scale) ** 2 for noise in plan.schedule.noises()))
-        delta, weight, square = float(ndtr(mu / 2 - epsilon / mu)), 0, 0
-        delta -= math.exp(epsilon) * float(ndtr(-mu / 2 - epsilon / mu))
-        for step in selection.rounds:
-            weight, square = weight + ONE * step.coefficient, square + (step.coefficient * step.sigma) ** 2
-            delta += changed * selection.held * float(ndtr((weight - step.threshold) / math.sqrt(square)))
+        square, by_chance = cost_in_floats(selection)
+        delta = gaussian_delta(epsilon, changed * square) + changed * by_chance
     for promise in (plan.guarantee, plan.event.guarantee):
         require(promise.delta >= delta * (1 - 1e-6), f"δ is {delta:.4g}, and {promise.delta:.4g} is promised")
     return f"δ = {delta:.4g} at ε = {epsilon:.4g}"

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tacit.audit.checks import ExactCheck, checked, instead, require
+from tacit.audit.checks import ExactCheck, checked, cost_in_floats, gaussian_delta, instead, require
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import execution
 from tacit.release.mechanism import Plan
@@ -164,12 +164,12 @@ def spends_as_stated(stream: Stream, source: RandomSource, make: Make = Course) 
 
 
 def delta_at(rounds: SeriesRounds, epsilon: float, changed: int = 1) -> float:
-    """δ of all weeks from what is drawn and compared, by another computation in floats."""
-    square = rounds.rounds * (ONE / rounds.sigma) ** 2
+    """δ of all weeks, and of the past at the opening, from what is drawn and compared: again, in floats."""
+    square, by_chance = (0.0, 0.0) if rounds.history is None else cost_in_floats(rounds.history)
+    square += rounds.rounds * (ONE / rounds.sigma) ** 2
     if rounds.tally is not None:
         square += rounds.counts * rounds.tally.gain / rounds.tally.sigma**2
-    mu = math.sqrt(changed * square)
-    delta = float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu))
+    delta = gaussian_delta(epsilon, changed * square) + changed * by_chance
     for q, thresholds in enumerate(rounds.thresholds, start=1):
         held = rounds.joining * -(-q // rounds.per_week)
         for memory, threshold in zip(rounds.memories, thresholds, strict=True):
