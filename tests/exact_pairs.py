@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.audit.exact import Number, Pair, passing, survival
 
-__all__ = ["released", "selected", "thresholded"]
+__all__ = ["largest_ratio", "released", "selected", "thresholded"]
 
 
 def _missed(a: Number, t: int) -> Number:
     """P(X < t), without the cancellation of 1 - P(X >= t)."""
     return survival(a, 1 - t)
+
+
+def largest_ratio(pair: Pair) -> Number:
+    """max p/q: e^ε of the smallest pure ε in this direction; infinite if an output gives a log away."""
+    return max((p / q if q else math.inf) for p, q in pair.atoms if p)
 
 
 def thresholded(a: Number, count: int | None, other: int | None, t: int) -> Pair:

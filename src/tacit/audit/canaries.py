@@ -74,17 +74,15 @@ def accounts_for(plan: Plan[Any]) -> tuple[int, float]:
 
     The line is NaN where counts lean: it is then the median of all canaries'.
     """
-    schedule = plan.schedule
+    schedule, part = plan.schedule, plan.schedule.parts[0]
     if isinstance(schedule.selection, AdaptiveRounds):
         return round(even_chance_at(schedule.selection)), math.nan
     if isinstance(schedule.selection, SingleCount):
         number = schedule.selection.least + math.ceil(2 * schedule.selection.scale)
-        return number, number + 0.5
-    if schedule.exact:
-        number = min(part.minimum for part in schedule) - 1
-        return number, number + 0.5
-    part = schedule.parts[0]
-    number = max(part.least or 1, part.minimum) + math.ceil(2 * part.scale)
+    elif schedule.exact:
+        number = min(each.minimum for each in schedule) - 1
+    else:
+        number = max(part.least or 1, part.minimum) + math.ceil(2 * part.scale)
     return number, number + 0.5
 
 
@@ -115,10 +113,6 @@ def guess(
     """Release the log with accounts for each secret, and guess every coin: which guesses are right.
 
     Args:
-        plan: how it is released.
-        engine: where it is counted.
-        log: the records.
-        secrets: what is guessed about.
         asked: the coins.
         at: when accounts ask.
         real: the persons are the log's, and records of those who did not ask are taken out.
@@ -208,15 +202,10 @@ def audit_log(
     """Plant canaries beside a log, release it once in memory, and guess who asked.
 
     Args:
-        log: a search log.
-        plan: a mechanism, or its plan.
-        canaries: how many.
         charge: pay for the run in the data set's ledger, so that its result may be shown.
         ledger: of the data set, with ``charge``.
         seconds: take some of the users alone where all would take longer.
         synthetic: you vouch that nobody real is in the log: the result may be shown.
-        threads: how many threads work.
-        report: told what is under way.
     """
     settled, path = plan_of(plan), check_log(place("log", log))
     settled.check()

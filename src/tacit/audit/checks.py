@@ -8,7 +8,6 @@ hold. Of rounds and single counts they look at the one place where numbers of a 
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from scipy.stats import chi2
 
 from tacit.audit import exact
 from tacit.audit.neighbours import CountedPair, Log, log_table, pairs_of
-from tacit.audit.replicas import Numbered
+from tacit.audit.replicas import Numbered, appears, correlation
 from tacit.privacy.noise.randomness import KeyedRandomness, OperatingSystemRandomness, RandomSource
 from tacit.release import execution
 from tacit.release.engines import open_engine
@@ -203,7 +202,7 @@ def draws_as_analysed(plan: Plan[Any]) -> str:
         for part in schedule:
             require_noise(noises[part.table], laplace(part.error), part.error, part.table)
         for one, two in combinations(sorted(noises), 2):
-            require(abs(_correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
+            require(abs(correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
     _share_that_passes(plan, schedule)
     return ", ".join(f"{part.table} {part.error:g}" for part in schedule)
 
@@ -237,7 +236,7 @@ def require_noise(noise: Whole, tail: Tail, width: float, named: str) -> None:
     statistic = float(((seen - expected) ** 2)[often] @ (1 / expected[often]))
     found = float(chi2.sf(statistic, max(1, int(often.sum()) - 1)))
     require(found > NEVER, f"{named}: noise of another distribution than stated (p = {found:.1g})")
-    require(abs(_correlation(noise[1:], noise[:-1])) < LIMIT, f"{named}: keys share their noise")
+    require(abs(correlation(noise[1:], noise[:-1])) < LIMIT, f"{named}: keys share their noise")
 
 
 def bits_are_fresh(plan: Plan[Any]) -> str:
@@ -257,30 +256,23 @@ def bits_are_fresh(plan: Plan[Any]) -> str:
     return f"{len(windows):,} times eight bytes"
 
 
-def _near(part: Part) -> int:
-    """A count about one and a half scales below the threshold: how many pass depends most on the scale."""
-    return max(part.minimum, (part.least or 0) - math.ceil(1.5 * part.scale))
-
-
-def _correlation(one: NDArray[Any], two: NDArray[Any]) -> float:
-    """In standard errors; 0 where nothing varies, which another check sees."""
-    if not (np.std(one) and np.std(two)):
-        return 0.0
-    return float(np.corrcoef(one, two)[0, 1] * math.sqrt(len(one)))
-
-
 def _share_that_passes(plan: Plan[Any], schedule: list[Part]) -> None:
     """Of keys at a fixed distance from the threshold; of idle public keys too. Fresh counts stay unbiased."""
+    # About one and a half scales below the threshold: how many pass depends most on the scale.
+    near = {
+        part.table: max(part.minimum, part.least - math.ceil(1.5 * part.scale))
+        for part in schedule
+        if part.least is not None
+    }
     for idle in (False, True):
-        at = {part.table: 0 if idle or part.least is None else _near(part) for part in schedule}
+        at = {part.table: 0 if idle else near.get(part.table, 0) for part in schedule}
         shown = publish(plan, {name: np.full(2 * DRAWS, count) for name, count in at.items()})
         for part in (part for part in schedule if part.least is not None):
             keys = range(0, 2 * DRAWS, 2) if part.keys is Keys.BOTH else range(2 * DRAWS)
             if idle and part.keys is Keys.OCCURRING:
                 require(not shown[part.table], f"{part.table}: keys that nobody has")
                 continue
-            room = (part.least or 0) - at[part.table]
-            chance = (part.chance if idle else 1.0) * float(exact.survival(math.exp(-1 / part.scale), room))
+            chance = appears(part, at[part.table])
             passed = sum(key in shown[part.table] for key in keys)
             z = (passed - len(keys) * chance) / math.sqrt(len(keys) * chance * (1 - chance))
             said = f"{part.table}: {passed} of {len(keys)} pass, not {chance:.4f} (z = {z:.1f})"
@@ -294,10 +286,7 @@ def _share_that_passes(plan: Plan[Any], schedule: list[Part]) -> None:
 def adds_as_analysed(plan: Plan[Any], counted: CountedPair, changed: int | None = None) -> str:
     """What a person adds, in sum and on one key, is what the schedule says, or less.
 
-    Args:
-        plan: what is checked.
-        counted: of logs that differ by so many people.
-        changed: how many, unless the plan's own neighbours are compared.
+    The logs differ by ``changed`` people: by those of the plan's own neighbours unless given.
     """
     said, changed = [], changed or plan.neighbours.users_changed
     for part in plan.schedule:
@@ -623,22 +612,9 @@ def composes_as_claimed(plan: Plan[Any]) -> str:
     return f"δ = {delta:.4g} at ε = {epsilon:.4g}"
 
 
-@contextmanager
-def _state_in(folder: str) -> Iterator[None]:
-    """Ledgers made here are registered in a folder that goes with them, not among the user's own."""
-    before = os.environ.get("TACIT_STATE")
-    os.environ["TACIT_STATE"] = folder
-    try:
-        yield
-    finally:
-        os.environ.pop("TACIT_STATE")
-        if before is not None:
-            os.environ["TACIT_STATE"] = before
-
-
 def charges_as_claimed(plan: Plan[Any]) -> str:
     """The ledger is charged no less than is stated, before the first draw, and its balance is the charge."""
-    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger import Ledger, register
     from tacit.release.preparation import Preparation
     from tacit.release.publication import Order, publish_log
 
@@ -647,7 +623,11 @@ def charges_as_claimed(plan: Plan[Any]) -> str:
     require(charged.delta >= promise.delta * (1 - 1e-12), "the ledger is charged less than is stated")
     before: list[int] = []
     real = execution.with_noise
-    with tempfile.TemporaryDirectory(prefix="tacit-audit-") as name, _state_in(name):
+    # The ledger is registered in a folder that goes with it, not among the user's own.
+    with (
+        tempfile.TemporaryDirectory(prefix="tacit-audit-") as name,
+        instead(register, state_directory=lambda: Path(name)),
+    ):
         folder = Path(name)
         _, _, log = next(iter(pairs_of(plan, ["alone"])), ("", {}, next(pairs_of(plan))[2]))
         pq.write_table(log_table(log), folder / "log.parquet")

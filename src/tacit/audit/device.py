@@ -193,13 +193,11 @@ def audit_device(
     Args:
         profile: the profile file, which is only read.
         people: how many people are made up of its pages, each once with sensitive reading and once without.
-        queries: what everybody asks.
         pages: texts about sensitive concepts, by the concept; glosses of WordNet unless given.
         most_changed: the share of people whose messages may change by them.
         seed: who reads what.
         seconds: leave out what there is no time for.
         synthetic: you vouch that the profile is nobody's: the result may be shown.
-        report: told what is under way.
     """
     path, deadline = place("profile", profile), Deadline.after(seconds)
     rng, number = np.random.default_rng(whole("seed", seed)), whole("people", people, 2)

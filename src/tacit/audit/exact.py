@@ -61,18 +61,14 @@ class Pair:
         """
         above_p: Number = 0
         above_q: Number = 0
-        for p, q in sorted(self.atoms, key=lambda atom: _order(*atom), reverse=True):
-            ratio = p / q if q else math.inf
+        ratios = [(p / q if q else math.inf, p, q) for p, q in self.atoms]
+        for ratio, p, q in sorted(ratios, reverse=True):
             if q and above_p - ratio * above_q > delta:
                 break
             above_p, above_q = above_p + p, above_q + q
         if above_p - above_q <= delta:
             return 1
         return (above_p - delta) / above_q if above_q else math.inf
-
-    def largest_ratio(self) -> Number:
-        """max p/q: e^ε of the smallest pure ε in this direction; infinite if an output gives a log away."""
-        return max((p / q if q else math.inf) for p, q in self.atoms if p)
 
 
 def _sum(terms: Iterable[Number]) -> Number:
@@ -91,10 +87,6 @@ def _ratio(p: Number, q: Number) -> Number:
     return round(math.log(p) - math.log(q), 12) if p else -math.inf
 
 
-def _order(p: Number, q: Number) -> Number:
-    return p / q if q else math.inf
-
-
 def survival(a: Number, t: int) -> Number:
     """P(X >= t) for P(X = x) = (1-a)/(1+a) a^|x|."""
     tail: Number = a ** abs(t if t >= 0 else 1 - t) / (1 + a)
@@ -107,15 +99,10 @@ def _mass(a: Number, x: int) -> Number:
 
 
 def noisy(a: Number, count: int, other: int) -> Pair:
-    """A count published with noise."""
-    low, high = min(count, other), max(count, other)
-    atoms: list[tuple[Number, Number]] = [(survival(a, count - low), survival(a, other - low))]
-    atoms += [(_mass(a, y - count), _mass(a, y - other)) for y in range(low + 1, high)]
-    if high > low:
-        atoms.append((survival(a, high - count), survival(a, high - other)))
-    else:
-        atoms = [(a / a, a / a)]
-    return Pair.of(atoms)
+    """A count published with noise: all below both counts is one output more than what passes."""
+    low = min(count, other)
+    below = (survival(a, 1 - low + count), survival(a, 1 - low + other))
+    return Pair.of([below, *passing(a, count, other, low).atoms])
 
 
 def passing(a: Number, count: int, other: int, t: int) -> Pair:

@@ -153,11 +153,6 @@ def _topics_of_words(tree: Any) -> Any:
     return topics_of_queries(tree)(_WORDS)
 
 
-def _far(part: Part) -> int:
-    """A count that passes whatever the noise is, but for a chance of e^-12."""
-    return max(part.least or 0, part.minimum) + math.ceil(SCALES * part.scale) + 1
-
-
 def people_of(plan: Plan[Any]) -> dict[str, int]:
     """How many others each pair has."""
     selection = plan.schedule.selection
@@ -168,7 +163,9 @@ def people_of(plan: Plan[Any]) -> dict[str, int]:
         return {"crowd": selection.least + math.ceil(SCALES * selection.scale), "alone": 0}
     if plan.schedule.exact:
         return {"straddler": min(part.minimum for part in plan.schedule) - 1}
-    crowd = max(_far(part) for part in plan.schedule)
+    crowd = max(
+        max(part.least or 0, part.minimum) + math.ceil(SCALES * part.scale) + 1 for part in plan.schedule
+    )
     first = plan.schedule.parts[0]
     found = {"crowd": crowd, "alone": 0, "straddler": max(0, (first.least or 2) - 1)}
     return found | ({"first threshold": first.minimum - 1} if first.minimum > 1 else {})

@@ -49,17 +49,12 @@ def audit_people(
     """Attack people of a log under hashed ids, exact counts, and each mechanism at several ε.
 
     Args:
-        log: a search log.
         known: how many searches of a person the attacker of hashed ids knows at most.
         people: about how many people is guessed, for each way to publish.
-        epsilons: of the mechanisms.
-        mechanisms: their names.
-        delta: of the mechanisms that have one.
+        epsilons: of the mechanisms; ``delta`` of those that have one.
         seed: which people are attacked; coins and noise are never repeatable.
         seconds: leave out mechanisms for which there is no time.
         synthetic: you vouch that nobody real is in the log: the result may be shown.
-        threads: how many threads work.
-        report: told what is under way.
     """
     path, deadline, left_out = check_log(place("log", log)), Deadline.after(seconds), list[str]()
     number = whole("people", people, 10)

@@ -214,11 +214,9 @@ def audit_release(
     """Attack a mechanism with its parameters; no log is needed and nothing is charged.
 
     Args:
-        plan: a mechanism, or its plan.
         runs: of each log of a pair; half of them choose the event, the others measure it.
         seconds: make fewer runs where these would take longer.
         source: of the noise; the operating system's randomness unless a test gives another.
-        report: told what is under way.
     """
     deadline, runs = Deadline.after(seconds), whole("runs", runs, 64)
     settled, notes = executable(plan_of(plan))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ def agreement(replicas: Replicas, source: RandomSource, runs: int = 600) -> tupl
     """
     together = replicas.runs(1, runs, source)
     apart = np.concatenate([replicas.runs(1, 1, source) for _ in range(runs)])
-    differ, shared = [1.0], [1.0]
+    differ, shared = [1.0], [0.0]
     for one, two in zip(together.T, apart.T, strict=True):
         shown = [int(np.isfinite(each).sum()) for each in (one, two)]
         if 0 < sum(shown) < 2 * runs:
@@ -216,18 +217,18 @@ def agreement(replicas: Replicas, source: RandomSource, runs: int = 600) -> tupl
         if min(shown) > 20:
             counts = [each[np.isfinite(each)] for each in (one, two)]
             differ.append(float(stats.ks_2samp(*counts).pvalue))
-        filled = np.nan_to_num(one, nan=-1.0)
-        shared.append(_correlated(filled[:-1], filled[1:]))
-    for left, right in zip(together.T[:-1], together.T[1:], strict=True):
-        shared.append(_correlated(np.nan_to_num(left, nan=-1.0), np.nan_to_num(right, nan=-1.0)))
-    return min(1.0, min(differ) * len(differ)), min(1.0, min(shared) * len(shared))
+    filled = np.nan_to_num(together.T, nan=-1.0)
+    shared += [correlation(one[:-1], one[1:]) for one in filled]
+    shared += [correlation(left, right) for left, right in pairwise(filled)]
+    independent = float(2 * stats.norm.sf(np.abs(shared).max()))
+    return min(1.0, min(differ) * len(differ)), min(1.0, independent * len(shared))
 
 
-def _correlated(one: Outputs, two: Outputs) -> float:
-    """The p-value of no correlation; 1 where nothing varies."""
+def correlation(one: NDArray[Any], two: NDArray[Any]) -> float:
+    """In standard errors; 0 where nothing varies, which another check sees."""
     if not (np.std(one) and np.std(two)):
-        return 1.0
-    return float(2 * stats.norm.sf(abs(np.corrcoef(one, two)[0, 1]) * math.sqrt(one.size)))
+        return 0.0
+    return float(np.corrcoef(one, two)[0, 1] * math.sqrt(one.size))
 
 
 def scores_of(replicas: Replicas, outputs: Outputs) -> Iterator[tuple[str, NDArray[np.float64]]]:
@@ -283,20 +284,21 @@ def likelihood(replicas: Replicas, outputs: Outputs) -> NDArray[np.float64]:
         public = counts[2] and part.keys.value != "occurring"
         without, having = ((0 if c is None and public else c) for c in (without, having))
         missing = np.isnan(seen)
-        appears = [_appears(part, count) for count in (without, having)]
-        told = np.where(missing, _log_ratio(1 - appears[1], 1 - appears[0]), 0.0)
+        chances = [appears(part, count) for count in (without, having)]
+        told = np.where(missing, _log_ratio(1 - chances[1], 1 - chances[0]), 0.0)
         scale = part.error
         if without is not None and having is not None and scale:
             near = np.nan_to_num(np.abs(seen - without) - np.abs(seen - having)) / scale
-            fresh = _log_ratio(appears[1], appears[0]) if part.fresh is not None else 0.0
+            fresh = _log_ratio(chances[1], chances[0]) if part.fresh is not None else 0.0
             told = np.where(missing, told, near + fresh)
         else:
-            told = np.where(missing, told, _log_ratio(appears[1], appears[0]))
+            told = np.where(missing, told, _log_ratio(chances[1], chances[0]))
         total += told
     return total
 
 
-def _appears(part: Part, count: int | None) -> float:
+def appears(part: Part, count: int | None) -> float:
+    """The chance that a key with this count is shown; None is one that takes no part."""
     if count is None:
         return 0.0
     if part.least is None:
