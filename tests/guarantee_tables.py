@@ -26,14 +26,15 @@ from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release import prose
-from tacit.release.analysis import guarantee_of
+from tacit.release.analysis import fresh_keys_loss, guarantee_of
 from tacit.release.mechanism import Mechanism, Plan
 from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
 from tacit.release.prose import PaperSetting
-from tacit.release.thresholds import fresh_key_delta
+from tacit.release.schedule import Contribution
+from tacit.release.thresholds import appearance
 
 AOL_USERS = 657_426
 
@@ -122,7 +123,7 @@ def click_selection() -> str:
     for d, noise, threshold in ((1, 1.0, 20), (5, 1.0, 20), (5, 5.0, 100), (10, 5.0, 100), (20, 20.0, 400)):
         korolova = d / 2 * math.exp((d - threshold) / noise)
         continuous = [-math.log1p(-math.exp((k - threshold) / noise) / 2) * n for k, n in ((d, 1), (1, d))]
-        delta = fresh_key_delta(noise, threshold + 1, d)
+        delta = appearance(fresh_keys_loss(Contribution((d,), once=False), noise, threshold))
         exact = -math.expm1(-max(continuous))
         rows.append((d, f"{noise:g}", threshold, f"{korolova:.2e}", f"{exact:.2e}", f"{delta:.2e}"))
     return table(

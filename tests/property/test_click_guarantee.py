@@ -19,8 +19,10 @@ from tests.short_forms import click_parameters
 from tacit.audit import exact
 from tacit.audit.checks import Atom, compared_outputs, fresh_outputs, shown_together
 from tacit.privacy import GuaranteeKind, Neighbours
+from tacit.release.analysis import fresh_keys_loss
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.thresholds import fresh_key_delta, miss_loss
+from tacit.release.schedule import Contribution
+from tacit.release.thresholds import appearance, miss_loss
 
 HALF = Fraction(1, 2)
 NOISE = 1 / math.log(2)
@@ -34,6 +36,11 @@ def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ..
             yield (first, *rest)
 
 
+def chance_of_own(noise: float, room: int, records: int) -> float:
+    """δ of a user with so many records, the first of which leaves ``room`` to the threshold."""
+    return appearance(fresh_keys_loss(Contribution((records,), once=False), noise, room))
+
+
 @pytest.mark.parametrize("noise", [0.3, 1.0, 2.5, 10.0, 40.0])
 @pytest.mark.parametrize("threshold", [0, 1, 3, 10, 30])
 @pytest.mark.parametrize("minimum", [1, 4])
@@ -44,7 +51,7 @@ def test_the_worst_spread_is_an_extreme(noise: float, threshold: int, minimum: i
         best = max(
             math.fsum(miss_loss(noise, t - (minimum - 1 + k)) for k in parts) for parts in partitions(d)
         )
-        assert fresh_key_delta(noise, t, d, minimum) == pytest.approx(-math.expm1(-best), rel=1e-12)
+        assert chance_of_own(noise, t - minimum, d) == pytest.approx(-math.expm1(-best), rel=1e-12)
 
 
 def test_pure_epsilon_holds_for_any_threshold_and_is_attained() -> None:
@@ -142,7 +149,7 @@ def test_the_union_bound_is_close_and_korolova_is_loose() -> None:
     looseness = []
     for d, noise, threshold in itertools.product((1, 2, 5, 10, 20), (1.0, 5.0, 20.0), (20, 50, 100, 200)):
         a = math.exp(-1 / noise)
-        delta = fresh_key_delta(noise, threshold + 1, d)
+        delta = chance_of_own(noise, threshold, d)
         assert delta <= max(d * a**threshold, a ** (threshold + 1 - d)) / (1 + a) * (1 + 1e-12)
         korolova = d / 2 * math.exp((d - threshold) / noise)
         continuous = max(d * math.exp((1 - threshold) / noise), math.exp((d - threshold) / noise)) / 2

@@ -10,7 +10,7 @@ from tests.short_forms import mechanism_for
 
 from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.release.mechanisms.click import Click
-from tacit.release.public_sets import LARGEST_DOMAIN, bundled_domain, read_domain, take_domain, take_urls
+from tacit.release.public_sets import LARGEST_DOMAIN, bundled_domain, read_domain, take_urls
 
 
 def test_the_bundled_domain_is_the_same_everywhere() -> None:
@@ -27,7 +27,6 @@ def test_a_file_is_normalised_and_each_query_counts_once(tmp_path: Path) -> None
     path.write_text("# Origin: two titles\nWeather\n\n  weather \nJAVA  Island\n", encoding="utf-8")
     assert read_domain(path).queries.to_pylist() == ["java island", "weather"]
     assert read_domain(path).to_dict()["origin"] == "two titles"
-    assert take_domain("none") is None
     path.write_text("# origin: nowhere\n\n")
     with pytest.raises(InputError, match="no query"):
         read_domain(path)

@@ -314,10 +314,13 @@ def fresh_keys_loss(contribution: Contribution, noise: float, room: int) -> floa
 
 
 def _spread_loss(contribution: Contribution, loss: thresholds.Loss) -> float:
-    """The largest sum of a convex loss over the keys of one user's records, group by group."""
+    """The largest sum of a convex loss over the keys of one user's records, group by group.
+
+    All n records of a group are of one key, or each is of a key of its own: max(φ(n), n φ(1)).
+    """
     if contribution.once:
         return contribution.total * loss(1)
-    return sum_up(thresholds.largest_sum(loss(n), loss(1), n) for n in contribution.groups)
+    return sum_up(max(loss(n), n * loss(1)) for n in contribution.groups if n)
 
 
 def _step(part: Part) -> int:

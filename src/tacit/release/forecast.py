@@ -163,13 +163,7 @@ def expected_rows(
 
 
 def foresee(asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str) -> Foreseen:
-    """Say what to expect of a release: rows, and of an adaptive one their range and how far counts are off.
-
-    Args:
-        asked: the mechanism, such as ``Zealous(epsilon=1)``, or its plan.
-        users: about how many users the log has; public knowledge.
-        report: called with what takes long.
-    """
+    """Say what to expect, as ``expected_rows``; of adaptive releases also ranges, and how sure counts are."""
     users = whole("users", users, 1)
     plan, size = plan_of(asked), _world_for(users)
     share = users / size

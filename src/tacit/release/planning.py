@@ -136,10 +136,6 @@ def _allot(parts: Sequence[Portion], weights: Sequence[float], epsilon: float, d
     return shares
 
 
-def _weight(part: Portion, share: Share) -> float:
-    return share.threshold / share.noise + (1.0 if part.published else 0.0)
-
-
 def split(parts: Sequence[Portion], epsilon: float, delta: float = 0.0, rounds: int = 12) -> list[Share]:
     """Noise, threshold and δ of each part, with the least loss; the best of a few rounds."""
     weights = [1.0] * len(parts)
@@ -147,8 +143,10 @@ def split(parts: Sequence[Portion], epsilon: float, delta: float = 0.0, rounds: 
     least = math.inf
     for _ in range(rounds):
         shares = _allot(parts, weights, epsilon, delta)
-        # A weight of zero would starve a part of ε altogether.
-        weights = [max(0.05, _weight(part, share)) for part, share in zip(parts, shares, strict=True)]
+        weights = [  # a weight of zero would starve a part of ε altogether
+            max(0.05, share.threshold / share.noise + part.published)
+            for part, share in zip(parts, shares, strict=True)
+        ]
         loss = math.fsum(
             weight * share.noise
             for part, weight, share in zip(parts, weights, shares, strict=True)

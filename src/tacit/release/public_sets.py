@@ -162,16 +162,14 @@ def _refuse_log(path: Path, lines: list[str]) -> None:
 def take_list(given: str) -> PublicDomain:
     """``words``, ``wordnet`` or the path of a file."""
     if given != BUNDLED_WORDS:
-        return bundled_domain() if given == BUNDLED else read_domain(given)
+        return take_domain(given)
     content = (resources.files("tacit.data") / "glove" / "words.txt").read_text(encoding="utf-8")
     listed = normalise_column(pa.array(content.split(), pa.string()))
     return _domain(BUNDLED_WORDS, listed, "the 50,000 commonest words of GloVe")
 
 
-def take_domain(given: str | None) -> PublicDomain | None:
-    """``wordnet``, ``none`` or the path of a file."""
-    if given is None or given == "none":
-        return None
+def take_domain(given: str) -> PublicDomain:
+    """``wordnet`` or the path of a file."""
     return bundled_domain() if given == BUNDLED else read_domain(given)
 
 
@@ -229,10 +227,8 @@ def urls_from_file(path: str | Path) -> PublicUrls:
     return PublicUrls(path.name, lambda query: tuple(listed.get(query, ())), digest)
 
 
-def take_urls(given: str | None) -> PublicUrls | None:
-    """``wordnet``, ``none`` or the path of a file."""
-    if given is None or given == "none":
-        return None
+def take_urls(given: str) -> PublicUrls:
+    """``wordnet`` or the path of a file."""
     return urls_from_wordnet() if given == "wordnet" else urls_from_file(given)
 
 

@@ -20,6 +20,7 @@ may have seen it. A new run starts anew, with a new charge and new noise.
 from __future__ import annotations
 
 import dataclasses
+import platform
 import resource
 import shutil
 import tempfile
@@ -27,12 +28,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from tacit import __version__
 from tacit.display import Displayed
 from tacit.errors import (
     BudgetError,
@@ -51,11 +54,14 @@ from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import prose
 from tacit.release.document.about import About, about_file, read_about
 from tacit.release.document.manifest import (
+    FORMAT,
     MANIFEST,
+    describe_table,
     file_hash,
-    make_manifest,
+    following,
     manifest_text,
     mechanism_of,
+    paper_of,
     read_manifest,
     verdict_of,
 )
@@ -75,6 +81,7 @@ from tacit.validation import flag, moment, place, size, whole
 
 _LEAST_SPACE = 64 << 20
 _LEAST_ADDRESS_SPACE = 2 * 10**9
+_LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -428,19 +435,49 @@ def write_release(folder: Path, order: Order, tables: Tables, entry: Entry) -> d
         write_parquet(table, files[f"{name}.parquet"], meanings.get(name, {}))
         files[f"{name}.tsv"] = folder / f"{name}.tsv"
         write_cells(table, files[f"{name}.tsv"])
-    manifest = make_manifest(
-        order.mechanism,
-        order.preparation,
-        tables,
-        files,
-        entry,
-        order.about,
-        order.ledger.state(),
-        order.users,
-    )
+    manifest = _manifest(order, tables, files, entry)
     files[PAGE] = folder / PAGE
     # As whoever verifies it can make it again: from what the manifest says, not from paths of this machine.
     files[PAGE].write_text(render_page(mechanism_of(manifest), manifest, tables), encoding="utf-8")
     manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}
     (folder / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8")
     return manifest
+
+
+def _manifest(order: Order, tables: Tables, files: Mapping[str, Path], entry: Entry) -> dict[str, Any]:
+    """All that is to be said about a release, from public constants and from what is published."""
+    mechanism, state = order.mechanism, order.ledger.state()  # with this release charged
+    account = state.account
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "mechanism": mechanism.name,
+        "guarantee": mechanism.guarantee.to_dict(),
+        "users": order.users,
+        "about": order.about.to_dict(),
+        "budget": {
+            "total": account.budget.to_dict(),
+            "used": account.spent().to_dict(),
+            "left": account.remaining().to_dict(),
+            "composition": account.rule.value,
+            "exact_counts": len(state.unprotected),
+        },
+        "parts": mechanism.parts(),
+        "paper": paper_of(mechanism),
+        "parameters": mechanism.to_dict(),
+        "schedule": mechanism.schedule.to_dict(),
+        "preparation": order.preparation.to_dict(),
+        "published": {name: describe_table(table) for name, table in tables.items()},
+        "columns": prose.columns(mechanism),
+        "files": {
+            name: {"sha256": file_hash(path), "bytes": path.stat().st_size}
+            for name, path in sorted(files.items())
+        },
+        "ledger": {"entry": entry.number, "hash": entry.hash},
+        "released": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "tacit": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _LIBRARIES},
+        },
+    }
+    return {**manifest, **following(mechanism, manifest)}

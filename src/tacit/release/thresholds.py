@@ -36,6 +36,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit.errors import ParameterError
 from tacit.release.schedule import occurrences
@@ -72,6 +74,7 @@ def upward_bias(noise: float, margin: int) -> float:
     return missing * (margin + 1 + a / (1 - a)) / (1 - missing)
 
 
+@lru_cache(1 << 14)  # every way to divide a user's searches asks for the same few
 def miss_loss(noise: float, t: int) -> float:
     """φ = -ln(1 - P(X >= t)): what it tells that a key did not appear, though it might have.
 
@@ -87,32 +90,6 @@ def miss_loss(noise: float, t: int) -> float:
 def appearance(loss: float) -> float:
     """1 - e^-φ, the chance that one of the keys of loss φ in all appears; rounded outward."""
     return min(1.0, -math.expm1(-loss) * (1 + _OUTWARD))
-
-
-def largest_sum(one_key: float, single_record: float, contributions: int) -> float:
-    """max(φ(d), d φ(1)): the largest sum of a convex loss over ways to spread d records over keys.
-
-    Args:
-        one_key: the loss when all records are of one key, φ(d).
-        single_record: the loss of a key with a single record, φ(1).
-        contributions: d, the number of records a user may bring.
-    """
-    return max(one_key, contributions * single_record) if contributions else 0.0
-
-
-def fresh_key_delta(noise: float, threshold: int, contributions: int, minimum: int = 1) -> float:
-    """δ of publishing which keys have c + X >= threshold, for a user with d records; exact.
-
-    Args:
-        noise: scale b of the noise.
-        threshold: t, the least noisy count that is published.
-        contributions: d, the most records a user has.
-        minimum: keys with a true count below this are left out before any noise (ZEALOUS's first
-            threshold τ). The last record then lifts a key from nothing to a count of τ.
-    """
-    spread = miss_loss(noise, threshold - minimum)
-    together = miss_loss(noise, threshold - minimum - contributions + 1)
-    return appearance(largest_sum(together, spread, contributions))
 
 
 _TRIED = 64
@@ -151,6 +128,7 @@ def capped_loss(loss: Loss, records: int, cap: int) -> float:
     return max(records * loss(1), full * loss(cap) + remaining)
 
 
+@dataclass(frozen=True)
 class Spread:
     """How the records of one user fall on the keys of a table.
 
@@ -160,16 +138,12 @@ class Spread:
         room: how far the first record stays below the threshold.
     """
 
-    def __init__(self, records: int, noise: float, room: int) -> None:
-        self.records = records
-        self._noise = noise
-        self._room = room
-        self._known: dict[int, float] = {}
+    records: int
+    noise: float
+    room: int
 
     def loss(self, records: int) -> float:
-        if records not in self._known:
-            self._known[records] = miss_loss(self._noise, self._room + 1 - records)
-        return self._known[records]
+        return miss_loss(self.noise, self.room + 1 - records)
 
     def worst(self, records: int, cap: int | None = None) -> float:
         """The worst spread of so many records, at most ``cap`` on a key."""

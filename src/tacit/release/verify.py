@@ -108,7 +108,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
 
     def verdict() -> Finding:
         about, follows = (
-            About.from_dict(manifest["about"]).to_dict(),
+            About(**manifest["about"]).to_dict(),
             manifests.following(mechanism, manifest),
         )
         same = _same(follows, {name: manifest[name] for name in follows})

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
@@ -55,10 +54,6 @@ class About:
     def missing(self) -> list[str]:
         """The fields that nobody stated."""
         return [name for name, value in asdict(self).items() if not value]
-
-    @classmethod
-    def from_dict(cls, form: Mapping[str, Any]) -> About:
-        return cls(**form)
 
 
 def about_file(ledger: Path) -> Path:

@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import stat
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit import __version__
 from tacit.errors import IntegrityError
 from tacit.privacy import Guarantee
-from tacit.privacy.ledger.entries import Entry, LedgerState
 from tacit.release import prose
-from tacit.release.document.about import About
 from tacit.release.document.words import A_USER, ReleaseVerdict, verdict_on
-from tacit.release.execution import Tables
 from tacit.release.mechanism import Plan
-from tacit.release.preparation import Preparation
 from tacit.release.registry import mechanism_class
 
 MANIFEST = "manifest.json"
@@ -45,7 +37,6 @@ FIELDS = frozenset(
 
 _LARGEST = 64 << 20
 _HEXADECIMAL = frozenset("0123456789abcdef")
-_LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 
 
 def mechanism_of(manifest: Mapping[str, Any]) -> Plan[Any]:
@@ -75,56 +66,6 @@ def file_hash(path: Path) -> str:
 
 def is_hash(value: object) -> bool:
     return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
-
-
-def make_manifest(
-    mechanism: Plan[Any],
-    preparation: Preparation,
-    tables: Tables,
-    files: Mapping[str, Path],
-    entry: Entry,
-    about: About,
-    state: LedgerState,
-    users: int | None = None,
-) -> dict[str, Any]:
-    """All that is to be said about a release, from public constants and from what is published.
-
-    ``state`` is the ledger's, with this release charged.
-    """
-    account = state.account
-    manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "mechanism": mechanism.name,
-        "guarantee": mechanism.guarantee.to_dict(),
-        "users": users,
-        "about": about.to_dict(),
-        "budget": {
-            "total": account.budget.to_dict(),
-            "used": account.spent().to_dict(),
-            "left": account.remaining().to_dict(),
-            "composition": account.rule.value,
-            "exact_counts": len(state.unprotected),
-        },
-        "parts": mechanism.parts(),
-        "paper": paper_of(mechanism),
-        "parameters": mechanism.to_dict(),
-        "schedule": mechanism.schedule.to_dict(),
-        "preparation": preparation.to_dict(),
-        "published": {name: describe_table(table) for name, table in tables.items()},
-        "columns": prose.columns(mechanism),
-        "files": {
-            name: {"sha256": file_hash(path), "bytes": path.stat().st_size}
-            for name, path in sorted(files.items())
-        },
-        "ledger": {"entry": entry.number, "hash": entry.hash},
-        "released": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {
-            "tacit": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _LIBRARIES},
-        },
-    }
-    return {**manifest, **following(mechanism, manifest)}
 
 
 def verdict_of(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> ReleaseVerdict:

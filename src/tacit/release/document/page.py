@@ -48,7 +48,7 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         "release.html.j2",
         title=mechanism.title,
         manifest=manifest,
-        about=About.from_dict(manifest["about"]),
+        about=About(**manifest["about"]),
         budget=_budget(budget),
         digest=release_digest(manifest),
         a_user=A_USER_ID if verdict.strength is Strength.NONE else A_USER,

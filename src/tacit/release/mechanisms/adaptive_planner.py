@@ -111,7 +111,6 @@ def plan_rounds(
     keys_only: bool = False,
     listed: int = 0,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
-    shape: RoundsLayout = DEFAULT,
 ) -> AdaptiveRounds:
     """The schedule that costs at most (ε, δ).
 
@@ -122,7 +121,6 @@ def plan_rounds(
         keys_only: no counts, so that all goes to finding keys.
         listed: how many keys a public list has.
         neighbours: for which logs (ε, δ) is to hold.
-        shape: of the rounds. A user who gives a single item has nothing to steer: one round.
     """
     too_small = InfeasibleError(
         f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
@@ -130,8 +128,7 @@ def plan_rounds(
     )
     if delta < _LEAST_DELTA:
         raise too_small
-    if held == 1:
-        shape = replace(shape, rounds=1)
+    shape = replace(DEFAULT, rounds=1) if held == 1 else DEFAULT  # a single item: nothing to steer
     noise_delta = shape.noise_part * delta
     replacing = neighbours is Neighbours.REPLACE
     mu = gaussian_mu(epsilon, noise_delta) / (math.sqrt(2) if replacing else 1.0)
