@@ -494,13 +494,11 @@ class SeriesRounds:
         return 0 if self.tally is None else self.weeks // self.tally.every
 
     def noises(self) -> Iterator[Noise]:
-        """All noise that is drawn."""
         for sigma in [self.sigma] * self.rounds + [self.tally.sigma if self.tally else 0] * self.counts:
             yield Noise(sigma, NoiseKind.GAUSSIAN)
         yield from self.history.noises() if self.history else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"unit": ONE, **_as_json(self)}
 
 

@@ -139,6 +139,9 @@ class Adaptive(Mechanism):
 
         epsilon, delta = laid_out_for(self)
         selection = self._selection(epsilon, delta)
+        measures: tuple[str, ...] = () if self.keys_only else ("count", "deviation")
+        if measures and not isinstance(selection, SingleCount):
+            measures = (*measures, "fewer_than")  # counts of rounds that noise may have made are withheld
         parts = tuple(
             Part(
                 table=kind.value,
@@ -146,7 +149,7 @@ class Adaptive(Mechanism):
                 contribution=Contribution((self.per_user,), once=True),
                 noise=None,
                 least=selection.least,
-                measures=() if self.keys_only else _measures(selection),
+                measures=measures,
             )
             for kind in self.items
         )
@@ -168,12 +171,6 @@ class Adaptive(Mechanism):
             epsilon, delta, self.per_user, keys_only=self.keys_only, listed=listed, neighbours=relation
         )
         return single if compared and finds_more(single, rounds) else rounds
-
-
-def _measures(selection: Selection) -> tuple[str, ...]:
-    """Columns beside the key: counts of rounds that noise may have made are withheld."""
-    shown = ("count", "deviation")
-    return shown if isinstance(selection, SingleCount) else (*shown, "fewer_than")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -141,7 +141,8 @@ def plan_rounds(
         max(1, round(_UNIT_COEFFICIENT * shares[r] / shares[0] * shape.fading**-r))
         for r in range(shape.rounds)
     ]
-    schedule = AdaptiveRounds(held, tuple(_blank(sigmas, coefficients)))
+    steering = [*[StepFunction((0,), (1,))] * (shape.rounds - 1), None]
+    schedule = AdaptiveRounds(held, tuple(map(Round, sigmas, coefficients, [0] * shape.rounds, steering)))
     rest = (delta - noise_delta) / (2 if replacing else 1)
     early = shape.early_part * rest / max(1, shape.rounds - 1)
     for r in range(1, shape.rounds + 1):
@@ -162,15 +163,6 @@ def plan_rounds(
     if cost_of(schedule, neighbours).delta(epsilon) > delta:
         raise too_small
     return schedule
-
-
-def _blank(sigmas: list[int], coefficients: list[int]) -> list[Round]:
-    steering = StepFunction((0,), (1,))
-    last = len(sigmas) - 1
-    return [
-        Round(sigma, coefficient, 0, None if r == last else steering)
-        for r, (sigma, coefficient) in enumerate(zip(sigmas, coefficients, strict=True))
-    ]
 
 
 def least_sigma(moved: int, mu: float, share: float) -> int:
@@ -250,16 +242,15 @@ def _with_public_keys(schedule: AdaptiveRounds, listed: int, shape: RoundsLayout
 
 def _tally(mu: float, first_sigma: int, shape: RoundsLayout) -> Tally:
     reference = shape.reference * first_sigma
-    cuts = [0] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
+    cuts = [-(1 << 50)] + [math.ceil(reference * 1.1**j) for j in range(1, 64)]
     values = [LARGEST_VALUE] + [
         max(1, round(LARGEST_VALUE * (1.1 ** -(j + 0.5)) ** shape.power)) for j in range(1, 64)
     ]
-    lowest = -(1 << 50)
     return Tally(
         users_sigma=least_sigma(ONE**2, mu, shape.users_part),
         sigma=least_sigma(ONE**2, mu, shape.tally_part * (1 - shape.squares_part)),
         squares_sigma=least_sigma(ONE**2, mu, shape.tally_part * shape.squares_part),
-        weighing=StepFunction((lowest, *cuts[1:]), tuple(values)),
+        weighing=StepFunction(tuple(cuts), tuple(values)),
     )
 
 

@@ -126,7 +126,6 @@ class SeriesPlan(Plan[Series]):
 
     @property
     def given(self) -> Series:
-        """With the ε and δ of the rounds given."""
         epsilon, delta = self.laid_out_for
         return self.mechanism.settled(at_epsilon=epsilon, at_delta=delta)
 

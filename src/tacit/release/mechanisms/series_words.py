@@ -40,7 +40,6 @@ def figures(plan: SeriesPlan) -> dict[str, float]:
 
 
 def words(plan: SeriesPlan) -> Sequence[str]:
-    """What the parameters mean and cost."""
     asked, cost = plan.mechanism, figures(plan)
     lines = [
         f"All that is published in {counted(asked.weeks, 'week')} together has this guarantee: one charge at "
@@ -63,7 +62,6 @@ def words(plan: SeriesPlan) -> Sequence[str]:
 
 
 def columns(plan: SeriesPlan) -> Mapping[str, Mapping[str, str]]:
-    """What the numbers beside a query mean."""
     found = {"found": "The week of the series in which the query was found; 0 before its first."}
     if plan.rounds.tally is None:
         return {"queries": found}
@@ -84,7 +82,6 @@ def columns(plan: SeriesPlan) -> Mapping[str, Mapping[str, str]]:
 
 
 def steps(plan: SeriesPlan) -> Sequence[DescribedStep]:
-    """What is done to the log, week after week."""
     rounds, asked = plan.rounds, plan.mechanism
     listed = [
         *([_OPEN] if rounds.history else []),

@@ -475,7 +475,9 @@ def _tables_of(kept: KeptCourse) -> Tables:
     def rows(items: Any, **columns: Any) -> pa.Table:
         texts = kept.texts.take(pa.array(items))
         numbers = {name: pa.array(each, pa.int64()) for name, each in columns.items()}
-        return in_order(pa.table({"query": texts, **numbers}).cast(_schema(list(columns))))
+        query = pa.field("query", pa.string(), nullable=False)
+        schema = pa.schema([query, *((name, pa.int64()) for name in columns)])
+        return in_order(pa.table({"query": texts, **numbers}).cast(schema))
 
     tables = {"queries": rows(found, found=course.found[found])}
     if course.rounds.tally is None:
@@ -509,11 +511,6 @@ def _lost(what: str) -> InputError:
         "Put the newest state back. If it is lost, `restart=True` goes on with empty standings: what was "
         "published stays sound, and later weeks find less.",
     )
-
-
-def _schema(measures: list[str]) -> pa.Schema:
-    numbers = [(name, pa.int64()) for name in measures]
-    return pa.schema([pa.field("query", pa.string(), nullable=False), *numbers])
 
 
 def write_page(series: OpenSeries) -> Path:
