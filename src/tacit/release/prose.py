@@ -21,8 +21,10 @@ from tacit.release.schedule import Part
 from tacit.release.thresholds import mean_size, smallest, survival
 
 AnyPlan = Plan[Any]
-Checks = Iterable[tuple[str, Callable[[], tuple[bool, str]]]]
-"""What is checked, and how: whether it holds and what was found."""
+Finding = tuple[bool, str]
+"""Whether a check holds, and what was found."""
+Checks = Iterable[tuple[str, Callable[[], Finding]]]
+"""What is checked, and how."""
 
 
 @dataclass(frozen=True)

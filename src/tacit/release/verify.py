@@ -28,9 +28,10 @@ from tacit.release import prose
 from tacit.release.document import manifest as manifests
 from tacit.release.document.about import About
 from tacit.release.document.page import PAGE, render_page
-from tacit.release.document.tables import Finding, expected_files, read_table, table_checks
+from tacit.release.document.tables import expected_files, read_table, table_checks
 from tacit.release.mechanism import Plan
 from tacit.release.preparation import Preparation
+from tacit.release.prose import Finding
 from tacit.validation import place
 
 _MOST_COUNTS = 10**6
@@ -107,10 +108,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
     stated = manifest["parameters"]
 
     def verdict() -> Finding:
-        about, follows = (
-            About(**manifest["about"]).to_dict(),
-            manifests.following(mechanism, manifest),
-        )
+        about, follows = About(**manifest["about"]).to_dict(), manifests.following(mechanism, manifest)
         same = _same(follows, {name: manifest[name] for name in follows})
         return same and _same(about, manifest["about"]), str(follows["strength"])
 
@@ -123,24 +121,18 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
         cost = [mechanism.parts(), manifests.paper_of(mechanism)]
         return _same(cost, [manifest["parts"], manifest["paper"]]), ""
 
+    def as_stated(name: str, follows: Callable[[], object], said: str = "") -> Callable[[], Finding]:
+        return lambda: (_same(follows(), manifest[name]), said)
+
     found = mechanism.guarantee
-    tests: tuple[tuple[str, Callable[[], Finding]], ...] = (
-        (
-            "the guarantee follows from the parameters",
-            lambda: (_same(found.to_dict(), manifest["guarantee"]), str(found)),
-        ),
+    tests: prose.Checks = (
+        ("the guarantee follows from the parameters", as_stated("guarantee", found.to_dict, str(found))),
         ("the stated strength follows from all that was spent", verdict),
         ("the budget stated adds up, and holds this release", lambda: _budget(manifest, mechanism)),
-        (
-            "what the columns mean is what is counted",
-            lambda: (_same(prose.columns(mechanism), manifest["columns"]), ""),
-        ),
+        ("what the columns mean is what is counted", as_stated("columns", lambda: prose.columns(mechanism))),
         ("the cost of each part follows from the parameters", costs),
         ("the parameters are those of the mechanism, and no others", parameters),
-        (
-            "noise and thresholds match the parameters",
-            lambda: (_same(mechanism.schedule.to_dict(), manifest["schedule"]), ""),
-        ),
+        ("noise and thresholds match the parameters", as_stated("schedule", mechanism.schedule.to_dict)),
     )
     for what, test in (*tests, *prose.checks(mechanism, stated)):
         yield _made(what, test)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,6 @@ from tacit.release.document.page import PAGE
 from tacit.release.execution import column_types
 from tacit.release.mechanism import Plan
 from tacit.release.schedule import Part, Schedule
-
-Finding = tuple[bool, str]
-"""Whether a check holds, and what was found."""
 
 
 def as_text(table: pa.Table) -> pa.Table:
@@ -68,9 +65,7 @@ def write_parquet(table: pa.Table, path: Path, meanings: Mapping[str, str]) -> N
             file.add_key_value_metadata(dict(meanings))
 
 
-def table_checks(
-    folder: Path, manifest: Mapping[str, Any], plan: Plan[Any]
-) -> Iterator[tuple[str, Callable[[], Finding]]]:
+def table_checks(folder: Path, manifest: Mapping[str, Any], plan: Plan[Any]) -> prose.Checks:
     """List what is to be checked of each table, and how; a check may raise anything if the file is broken."""
     tables = [part.table for part in plan.schedule]
     listed = "the tables are those that the mechanism publishes"
@@ -81,26 +76,26 @@ def table_checks(
 
 def _checks_of(
     part: Part, folder: Path, manifest: Mapping[str, Any], meanings: Mapping[str, str]
-) -> Iterator[tuple[str, Callable[[], Finding]]]:
+) -> prose.Checks:
     name = part.table
 
     def table(of: str = name) -> pa.Table:
         return read_table(folder / f"{of}.parquet")
 
-    def stated() -> Finding:
+    def stated() -> prose.Finding:
         found = describe_table(table())
         same = json.dumps(found) == json.dumps(manifest["published"][name])
         return same and _shows(part, table().schema, meanings), f"{found['rows']:,} rows"
 
-    def keys() -> Finding:
+    def keys() -> prose.Finding:
         texts = as_text(table())
         return _distinct(texts, [column.name for column in part.columns]) and _whole(texts), ""
 
-    def published(column: str, other: str) -> Finding:
+    def published(column: str, other: str) -> prose.Finding:
         known = table(other).column(0).combine_chunks()
         return bool(pc.all(pc.is_in(table().column(column), value_set=known), min_count=0).as_py()), ""
 
-    def same_text() -> Finding:
+    def same_text() -> prose.Finding:
         require_plain(folder / f"{name}.tsv")
         return (folder / f"{name}.tsv").read_bytes() == _tsv(table()).encode(), ""
 
@@ -137,7 +132,7 @@ def read_table(path: Path) -> pa.Table:
         return file.read()
 
 
-def _passes(counts: pa.ChunkedArray, least: int) -> Finding:
+def _passes(counts: pa.ChunkedArray, least: int) -> prose.Finding:
     smallest = pc.min(counts).as_py()
     return (True, "") if smallest is None else (smallest >= least, f"{smallest:,} against {least:,}")
 
