@@ -75,12 +75,13 @@ def _temporary_beside(destination: Path) -> Path:
     parent = destination.parent
     if not parent.is_dir():
         raise InputError(f"the folder {parent} does not exist.", "Create it first, or choose another output.")
-    prefix = f".{destination.name}{_MARK}"
     for leftover in parent.glob(f".*{glob.escape(_MARK)}*"):  # whatever it was to become
         owner = leftover.name.rpartition(_MARK)[2]
         if owner.isdigit() and not _alive(int(owner)):
             _remove(leftover)
-    return parent / f"{prefix}{os.getpid()}"
+    temporary = parent / f".{destination.name}{_MARK}{os.getpid()}"
+    _remove(temporary)
+    return temporary
 
 
 @contextmanager
@@ -103,7 +104,6 @@ def atomic_file(destination: str | Path, *, mode: int | None = None) -> Iterator
     destination = Path(destination)
     with _saying(f"{destination} cannot be written"):
         temporary = _temporary_beside(destination)
-        _remove(temporary)
     try:  # from before the file is there: Ctrl-C may come at any moment
         with _saying(f"{destination} cannot be written"):
             rights = 0o666 if mode is None else mode
@@ -134,7 +134,6 @@ def atomic_directory(destination: str | Path, *, replace: bool = False) -> Itera
         raise InputError(f"{destination} exists already.", "Choose another output, or remove it first.")
     with _saying(f"{destination} cannot be written"):
         temporary = _temporary_beside(destination)
-        _remove(temporary)
         temporary.mkdir()
     try:
         yield temporary

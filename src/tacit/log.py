@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -374,6 +374,7 @@ def read_log(
         to: the Parquet file to import to, as ``tacit import`` does; a private temporary one unless given.
         force: replace that file if it exists.
     """
+    given = locals()
     from tacit.searchlog import ImportOptions
     from tacit.searchlog.readers import ColumnMapping
     from tacit.searchlog.schema import is_canonical
@@ -386,22 +387,8 @@ def read_log(
         raise ParameterError.outside("columns", type(columns).__name__, "a mapping, or text such as user=uid")
     if isinstance(columns, Mapping):
         columns = ",".join(f"{column}={name}" for column, name in columns.items())
-    options = ImportOptions(
-        ColumnMapping.parse(columns),
-        time_format,
-        time_zone,
-        delimiter,
-        first_rank,
-        pattern,
-        query_parameter,
-        table,
-        format_name=format,
-        encoding=encoding,
-        strict=strict,
-        normalise=normalise,
-        max_bad=max_bad,
-        accept_unusual=accept_unusual,
-    )
+    given |= {"mapping": ColumnMapping.parse(columns), "format_name": format}
+    options = ImportOptions(**{each.name: given[each.name] for each in fields(ImportOptions) if each.init})
     if named or (
         isinstance(source, list) and source and all(isinstance(each, str | Path) for each in source)
     ):

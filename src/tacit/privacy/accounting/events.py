@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, Protocol, cast, runtime_checkable
 
 from tacit.errors import ParameterError
-from tacit.privacy.accounting.loss import lattice_delta
+from tacit.privacy.accounting.loss import lattice_delta, split_delta
 from tacit.privacy.arithmetic import per_scale, sum_up
 from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
 
@@ -218,8 +218,6 @@ class ThresholdedCounts(_Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        from tacit.privacy.accounting.loss import split_delta
-
         delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
         return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
 

@@ -173,17 +173,6 @@ class Register:
             connection.execute("DELETE FROM ledgers WHERE id = ?", (identity,))
 
 
-def _accepted(ledger: Ledger, log: Path, budget: Guarantee | None, known: Known | None) -> Ledger:
-    """The ledger, checked against the budget, the log, and what is known of it."""
-    ledger.verify()
-    ledger.require_budget(budget)
-    if known is None:
-        ledger.require_log(log)
-    else:
-        refuse_older(ledger, known)
-    return ledger
-
-
 def refuse_older(ledger: Ledger, known: Known) -> None:
     """Refuse a ledger that lacks the last entry it was known to have."""
     chain = ledger.chain()
@@ -285,7 +274,23 @@ def open_ledger(
                 )
                 register.remember(ledger, log)
                 return ledger
-    ledger = _found(path if isinstance(path, Ledger) else place, path is not None, log, budget, known)
+    ledger = path if isinstance(path, Ledger) else Ledger(place)
+    if place.exists():
+        same = next((entry for entry in known if entry.id == ledger.identity), None)
+        if same is None:
+            refuse_known(known)
+    elif there := [entry for entry in known if entry.path.exists()]:
+        if path is not None:
+            refuse_known(known)
+        same, ledger = there[0], Ledger(there[0].path)
+    else:
+        raise _vanished(known[0])
+    ledger.verify()
+    ledger.require_budget(budget)
+    if same is None:
+        ledger.require_log(log)
+    else:
+        refuse_older(ledger, same)
     register.remember(ledger, log)
     return ledger
 
@@ -329,21 +334,3 @@ def _none_there(place: Path, remedy: str) -> InputError:
     return InputError(
         f"there is no ledger at {place}, so nothing says how much may be spent on this data set.", remedy
     )
-
-
-def _found(
-    place: Ledger | Path, asked_for: bool, log: Path, budget: Guarantee | None, known: list[Known]
-) -> Ledger:
-    """The ledger that there is: at its place, or where it is known to lie."""
-    by_id = {entry.id: entry for entry in known}
-    ledger = place if isinstance(place, Ledger) else Ledger(place)
-    if ledger.path.exists():
-        if known and ledger.identity not in by_id:
-            refuse_known(known)
-        return _accepted(ledger, log, budget, by_id.get(ledger.identity))
-    there = [entry for entry in known if entry.path.exists()]
-    if not there:
-        raise _vanished(known[0])
-    if asked_for:
-        refuse_known(known)
-    return _accepted(Ledger(there[0].path), log, budget, there[0])

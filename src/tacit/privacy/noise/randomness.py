@@ -31,10 +31,10 @@ class RandomSource(Protocol):
 
     def words(self, n: int) -> NDArray[np.uint64]:
         """``n`` fresh random 64-bit words."""
-        ...
+        return np.frombuffer(self.bits(8 * n), dtype=np.uint64)
 
 
-class OperatingSystemRandomness:
+class OperatingSystemRandomness(RandomSource):
     """The kernel's cryptographic generator (``getrandom``), asked each time.
 
     Nothing is kept that a second thread, or the child of a fork, could hand out again.
@@ -46,16 +46,12 @@ class OperatingSystemRandomness:
             raise ParameterError.outside("the number of random bytes", n_bytes, "at least 0")
         return os.urandom(n_bytes)
 
-    def words(self, n: int) -> NDArray[np.uint64]:
-        """``n`` fresh random 64-bit words."""
-        return np.frombuffer(self.bits(8 * n), dtype=np.uint64)
-
 
 _KEY_BYTES = 32
 _BLOCK_WORDS = 8
 
 
-class KeyedRandomness:
+class KeyedRandomness(RandomSource):
     """Bits that are a function of a key, of what they are for, and of a counter: the same at every attempt.
 
     F is keyed BLAKE2b. Each table and each purpose has a key of its own, F(key, name); an item's bits are
@@ -96,10 +92,6 @@ class KeyedRandomness:
         self._taken += -(-n_bytes // (8 * _BLOCK_WORDS))
         counters = (counter.to_bytes(8, "little") for counter in range(first, self._taken))
         return b"".join(hashlib.blake2b(counter, key=key).digest() for counter in counters)[:n_bytes]
-
-    def words(self, n: int) -> NDArray[np.uint64]:
-        """The next ``n`` words of the plain stream."""
-        return np.frombuffer(self.bits(8 * n), dtype=np.uint64)
 
     def __repr__(self) -> str:  # the key must be in no message
         return f"KeyedRandomness(entry={self._entry!r})"
