@@ -19,7 +19,6 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import (
     SESSION_GAP,
     SessionCut,
-    history_order,
     with_pauses,
 )
 
@@ -100,12 +99,6 @@ def test_arrow_columns_and_arrays_give_the_same(log: pa.Table) -> None:
     codes = log["user"].combine_chunks().dictionary_encode().indices.to_numpy()
     assert chunked.tolist() == strings.tolist()
     assert session_numbers(codes, log["time"].to_numpy()).tolist() == chunked.tolist()
-
-
-def test_history_order_keeps_ties_as_listed() -> None:
-    user = np.array([1, 0, 1, 0, 1])
-    time = np.array([5, 9, 5, 3, 4], "datetime64[s]")
-    assert history_order(user, time).tolist() == [3, 1, 4, 0, 2]
 
 
 def test_an_empty_log_has_no_sessions() -> None:

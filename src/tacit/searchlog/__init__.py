@@ -4,7 +4,7 @@ from tacit.searchlog.export import export_log
 from tacit.searchlog.importing import ImportOptions, ImportReport, import_log
 from tacit.searchlog.readers.protocol import Reason
 from tacit.searchlog.schema import COLUMNS, SCHEMA, LogWriter, check_log
-from tacit.searchlog.sessions import SESSION_GAP, SessionCut, history_order
+from tacit.searchlog.sessions import SESSION_GAP, SessionCut
 from tacit.searchlog.statistics import LogStatistics, opened_for_statistics
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "SessionCut",
     "check_log",
     "export_log",
-    "history_order",
     "import_log",
     "opened_for_statistics",
 ]

@@ -43,24 +43,20 @@ class ExportReport:
 def _time_texts(time: pa.Array, whole_seconds: bool) -> pa.StringArray:
     """Times as text: to the second, with a fraction only where there is one and it is wanted."""
     seconds = pc.cast(pc.floor_temporal(time, unit="second"), pa.timestamp("s"))
-    text = pc.cast(seconds, pa.string())
-    if whole_seconds or pc.all(pc.equal(pc.cast(seconds, pa.timestamp("us")), time)).as_py() is not False:
+    text, whole = pc.cast(seconds, pa.string()), pc.equal(pc.cast(seconds, pa.timestamp("us")), time)
+    if whole_seconds or pc.all(whole).as_py() is not False:
         return text
-    return pc.if_else(pc.equal(pc.cast(seconds, pa.timestamp("us")), time), text, pc.cast(time, pa.string()))
-
-
-def _without_separators(column: pa.StringArray) -> tuple[pa.StringArray, int]:
-    """``column`` with tabs and line ends as spaces, and how many values held any."""
-    held = pc.sum(pc.match_substring_regex(column, _SEPARATOR)).as_py() or 0
-    return (pc.replace_substring_regex(column, _SEPARATOR, " ") if held else column), held
+    return pc.if_else(whole, text, pc.cast(time, pa.string()))
 
 
 def _between_tabs(batch: pa.RecordBatch, whole_seconds: bool) -> tuple[memoryview, int]:
     """The lines of ``batch``, and how many of its values held separators."""
     texts, replaced = {}, 0
     for name in ("user", "query", "url"):
-        texts[name], held = _without_separators(batch.column(name))
-        replaced += held
+        texts[name] = batch.column(name)
+        if held := pc.sum(pc.match_substring_regex(texts[name], _SEPARATOR)).as_py():
+            texts[name] = pc.replace_substring_regex(texts[name], _SEPARATOR, " ")
+            replaced += held
     lines = pc.binary_join_element_wise(
         texts["user"],
         texts["query"],

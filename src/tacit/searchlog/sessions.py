@@ -141,11 +141,6 @@ def _sensible(instants: Numbers) -> Numbers:
     return np.clip(instants, *bounds)
 
 
-def history_order(user: Column, time: Column) -> Numbers:
-    """Find the positions that put a log in order: user by user, by time, ties as they stood."""
-    return np.lexsort((_instants(time), _user_codes(user))).astype(np.int64, copy=False)
-
-
 def sensible_time(time: Any) -> Any:
     """Bound a column of times, an Ibis expression, to the years 1 to 9999: a pause can be added safely."""
     import ibis

@@ -113,7 +113,7 @@ def _replay(chain: Chain, before: LedgerState | None) -> LedgerState:
     for record in chain.records[before.length if before else 1 :]:
         kind = record["type"]
         if kind in _NOTES:
-            entries[record["of"]] = _NOTES[kind](entries.get(record["of"]), record)
+            entries[record["of"]] = _annotated(entries.get(record["of"]), record)
         elif kind == "spent" or (kind == "torn" and "event" in record):
             entries[record["entry"]] = read_entry(record)
         elif kind != "torn":
@@ -143,32 +143,25 @@ def _replay(chain: Chain, before: LedgerState | None) -> LedgerState:
     )
 
 
-def _noted(entry: Entry | None, record: Record) -> Entry:
-    if entry is None or entry.manifest is not None:
-        raise IntegrityError(f"entry {record['entry']} of the ledger notes a release that was never charged.")
-    return replace(entry, manifest=record["manifest"])
-
-
-def _published(entry: Entry | None, record: Record) -> Entry:
-    if entry is None or entry.manifest is None or entry.published:
-        raise IntegrityError(f"entry {record['entry']} of the ledger says published of what was not noted.")
-    return replace(entry, published=True)
-
-
-def _stepped(entry: Entry | None, record: Record) -> Entry:
-    if entry is None or record["step"] <= entry.step:
-        raise IntegrityError(f"entry {record['entry']} of the ledger notes a step of a series once more.")
-    return replace(entry, step=record["step"], mark=record["mark"])
-
-
-def _issued(entry: Entry | None, record: Record) -> Entry:
-    if entry is None or not entry.step:
-        raise IntegrityError(f"entry {record['entry']} of the ledger notes a week that was never drawn.")
-    return replace(entry, issued=(*entry.issued, record["manifest"]))
-
-
-_NOTES = {"noted": _noted, "published": _published, "step": _stepped, "issued": _issued}
+_NOTES = ("noted", "published", "step", "issued")
 """What is noted of a charge."""
+
+
+def _annotated(entry: Entry | None, record: Record) -> Entry:
+    """The charge with what is noted of it; refused where that cannot follow from what is known of it."""
+    if entry is not None:
+        match record["type"]:
+            case "noted" if entry.manifest is None:
+                return replace(entry, manifest=record["manifest"])
+            case "published" if entry.manifest is not None and not entry.published:
+                return replace(entry, published=True)
+            case "step" if record["step"] > entry.step:
+                return replace(entry, step=record["step"], mark=record["mark"])
+            case "issued" if entry.step:
+                return replace(entry, issued=(*entry.issued, record["manifest"]))
+    raise IntegrityError(
+        f"entry {record['entry']} of the ledger says {record['type']} of what was never charged, or not yet."
+    )
 
 
 def describe_fragment(fragment: bytes) -> Record:

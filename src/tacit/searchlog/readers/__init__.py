@@ -22,14 +22,11 @@ from tacit.searchlog.readers.inspection import looked_at
 from tacit.searchlog.readers.objects import EXPORTS, ObjectsReader
 from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading
 from tacit.searchlog.readers.published import AolReader, ExciteReader
-from tacit.searchlog.readers.source import STANDARD_INPUT, Opening, Source, find_sources, foreign
-from tacit.searchlog.readers.times import TIME_FORMATS
+from tacit.searchlog.readers.source import Opening, Source, find_sources, foreign
 from tacit.searchlog.readers.typed import DatabaseReader, ParquetReader, TableReader
 
 __all__ = [
     "FORMATS",
-    "STANDARD_INPUT",
-    "TIME_FORMATS",
     "Block",
     "ColumnMapping",
     "ObjectsReader",
