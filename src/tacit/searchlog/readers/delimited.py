@@ -249,13 +249,9 @@ class DelimitedReader(Reader):
     def parse(self, block: Block) -> Parsed:
         written, misfits, blank = self.written(block)
         layout = block.content.layout
-        headers = _headers(written, layout) if layout.header else None
-        passed_over = {"blank": blank}
-        if block.content.joined:
-            passed_over["continued"] = block.content.joined
-        if headers is not None and headers.any():
-            passed_over["headers"] = int(headers.sum())
-            written = written.only(~headers)
+        names = [layout.header[layout.positions[column]] for column in COLUMNS[:3]] if layout.header else []
+        written, headers = without_headers(written, names)
+        passed_over = {"blank": blank, "continued": block.content.joined, "headers": headers}
         return to_records(written, self.reading, misfits, passed_over)
 
     def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
@@ -365,11 +361,13 @@ def _fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
     return fitting
 
 
-def _headers(written: Written, layout: Layout) -> npt.NDArray[np.bool_]:
-    """Find which lines repeat the names of the columns."""
-    names = layout.header or ()
-    same = [
-        pc.equal(values, names[layout.positions[column]])
-        for column, values in zip(COLUMNS[:3], written.columns[:3], strict=True)
-    ]
-    return np.asarray(pc.and_(pc.and_(same[0], same[1]), same[2]))
+def without_headers(written: Written, names: Sequence[bytes]) -> tuple[Written, int]:
+    """Leave out the lines whose first columns repeat ``names``, and say how many they are."""
+    if not names:
+        return written, 0
+    same = pc.equal(written.columns[0], names[0])
+    for values, name in zip(written.columns[1:], names[1:], strict=False):
+        if pc.any(same).as_py():  # nearly all blocks have none
+            same = pc.and_(same, pc.equal(values, name))
+    headers = np.asarray(same)
+    return (written.only(~headers), int(headers.sum())) if headers.any() else (written, 0)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.readers.delimited import HEADER, in_aol_order
+from tacit.searchlog.readers.delimited import HEADER, in_aol_order, without_headers
 from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
 from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reason
 from tacit.searchlog.readers.records import Written, split_fields, to_records
@@ -45,10 +44,8 @@ class AolReader(Reader):
         columns = [fields.column(position, lines) for position in range(len(HEADER))]
         columns[3], columns[4] = _told_apart(columns[3], columns[4])
         written = Written(block.first_line + lines, tuple(columns), fields.is_ascii)
-        headers = _headers(written)
-        if headers.any():
-            written = written.only(~headers)
-        passed_over = {"headers": int(headers.sum()), "blank": int(blank.sum())}
+        written, headers = without_headers(written, [name.encode() for name in HEADER[:2]])
+        passed_over = {"headers": headers, "blank": int(blank.sum())}
         bad = [(Reason.COLUMNS, block.first_line + misfits)]
         return to_records(written, self.reading, bad, passed_over)
 
@@ -66,15 +63,6 @@ def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.Binar
         False,
     )
     return pc.if_else(is_url, fifth, fourth), pc.if_else(is_url, fourth, fifth)
-
-
-def _headers(written: Written) -> npt.NDArray[np.bool_]:
-    """Find which lines repeat the names of the columns."""
-    user, query = written.columns[:2]
-    named = pc.equal(user, HEADER[0].encode())
-    if pc.any(named).as_py():
-        named = pc.and_(named, pc.equal(query, HEADER[1].encode()))
-    return np.asarray(named)
 
 
 _WIDTH = 3
