@@ -7,6 +7,7 @@ commands do the same from a terminal.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 import weakref
@@ -93,9 +94,8 @@ class Log(Displayed):
 
         rows = whole("rows", rows)
         with pq.ParquetFile(self.path) as file:
-            first = next(file.iter_batches(batch_size=max(rows, 1)), None)
-            table = pa.Table.from_batches([first] if first is not None else [], file.schema_arrow)
-        return table.slice(0, rows)
+            first = itertools.islice(file.iter_batches(batch_size=max(rows, 1)), 1)
+            return pa.Table.from_batches(list(first), file.schema_arrow).slice(0, rows)
 
     def to_arrow(self) -> pa.Table:
         """Return all records as an Arrow table. This is what people searched for: handle it as such."""
@@ -164,9 +164,7 @@ class Log(Displayed):
             min_users: leave out queries asked by fewer users than this; at least 5.
         """
         from tacit.searchlog import opened_for_statistics
-        from tacit.searchlog.statistics import check_frequent
 
-        check_frequent(most, min_users)
         with opened_for_statistics(self.path, _MEMORY) as source:
             return source.frequent_queries(most, min_users)
 

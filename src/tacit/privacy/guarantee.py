@@ -158,11 +158,7 @@ class Guarantee:
         """The guarantee that :meth:`to_dict` wrote; anything else is a ParameterError."""
         try:
             epsilon, delta, k = form["epsilon"], form["delta"], form.get("k")
-            if (
-                isinstance(epsilon, str | bool)
-                or isinstance(delta, str | bool)
-                or type(k) not in (int, NoneType)
-            ):
+            if {type(epsilon), type(delta)} & {str, bool} or type(k) not in (int, NoneType):
                 raise TypeError("text in the place of a number")
             return cls(
                 GuaranteeKind(form["kind"]),

@@ -293,14 +293,6 @@ def _no_record(
     )
 
 
-def _check_output(paths: Sequence[str | Path], output: Path, options: ImportOptions, force: bool) -> None:
-    """Refuse an output that would destroy something, such as one of the files that are read."""
-    inputs = [source.path for source in find_sources([Path(p) for p in paths], encoding=options.encoding)]
-    if begins_as_parquet(output):  # an earlier import into the same folder, unless it is named
-        inputs = [Path(p) for p in paths]
-    check_output(output, force=force, inputs=inputs, ledger_stays=True)
-
-
 def import_log(
     paths: Sequence[str | Path],
     output: str | Path,
@@ -324,11 +316,14 @@ def import_log(
             Nothing is written then.
     """
     options = options or ImportOptions()
-    _check_output(paths, Path(output), options, force)
+    given, report = [Path(path) for path in paths], ImportReport(Path(output))
+    inputs = [source.path for source in find_sources(given, encoding=options.encoding)]
+    if begins_as_parquet(report.output):  # an earlier import into the same folder, unless it is named
+        inputs = given
+    check_output(report.output, force=force, inputs=inputs, ledger_stays=True)
     begun = time.monotonic()
-    report = ImportReport(Path(output))
     sources = []
-    for source in find_sources([Path(p) for p in paths], encoding=options.encoding, besides=report.output):
+    for source in find_sources(given, encoding=options.encoding, besides=report.output):
         reader = reader_for(source, options.format_name, options)
         if reader is None:
             report.not_logs.append(source.path)

@@ -103,10 +103,6 @@ class Sketch:
     marks: tuple[str, ...]
     """Ascending, 32 hexadecimal digits each."""
 
-    @property
-    def needed(self) -> int:
-        return max(1, math.ceil(LEAST_SHARE * len(self.marks)))
-
 
 def _query(log: str | Path, sql: str, parameters: dict[str, object]) -> list[tuple[object, ...]]:
     import duckdb
@@ -145,6 +141,6 @@ def found_in(log: str | Path, sketches: Iterable[Sketch], key: bytes) -> list[bo
             known = {"key": key.hex(), "bound": 1 << (32 - level), "marks": marks}
             found |= {mark for (mark,) in _query(log, sql, known)}
     return [
-        bool(sketch.marks) and sum(mark in found for mark in sketch.marks) >= sketch.needed
+        sum(mark in found for mark in sketch.marks) >= max(1, math.ceil(LEAST_SHARE * len(sketch.marks)))
         for sketch in listed
     ]

@@ -30,9 +30,7 @@ def _as_written(column: pa.Array) -> pa.BinaryArray:
     """Strings and numbers as bytes, as they would stand in a text."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_binary(column.type):
-        return column
-    if pa.types.is_large_binary(column.type) or pa.types.is_binary_view(column.type):
+    if any(of(column.type) for of in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)):
         return column.cast(pa.binary())
     if pa.types.is_floating(column.type):  # whole numbers with gaps are often stored as floats
         column = pc.if_else(pc.is_nan(column), None, column)
