@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote_plus
 
-from tacit.searchlog.readers.protocol import Block, Parsed, Reader, compiled_pattern, lines_in_blocks
+from tacit.searchlog.readers.protocol import Block, Parsed, Reader, compiled_pattern
 from tacit.searchlog.readers.records import Row, collected
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.schema import COLUMNS
@@ -55,7 +55,7 @@ class AccessReader(Reader):
 
     def blocks(self, source: Source) -> Iterator[Block]:
         parameter = "" if self.reading.pattern is not None else self._usual_parameter(source.opening)
-        for block in lines_in_blocks(source):
+        for block in super().blocks(source):
             yield Block((block.content, parameter), block.first_line, block.lines)
 
     def parse(self, block: Block) -> Parsed:

@@ -23,15 +23,7 @@ import pyarrow.compute as pc
 
 from tacit.errors import LogError
 from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of, split_line
-from tacit.searchlog.readers.protocol import (
-    Block,
-    ColumnMapping,
-    Parsed,
-    Reader,
-    Reading,
-    Reason,
-    lines_in_blocks,
-)
+from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading, Reason
 from tacit.searchlog.readers.records import Fields, Written, enclosing_quotes, split_fields, to_records
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.readers.times import TimeReader
@@ -233,11 +225,11 @@ class DelimitedReader(Reader):
     def blocks(self, source: Source) -> Iterator[Block]:
         layout = self._layout(source)
         if layout.delimiter == "\t":
-            for block in lines_in_blocks(source):
+            for block in super().blocks(source):
                 yield Block(_Piece(block.content, layout), block.first_line, block.lines)
             return
         first, rest = 1, b""
-        for block in lines_in_blocks(source):
+        for block in super().blocks(source):
             text, joined, rest = _on_one_line(rest + block.content, layout)
             lines = text.count(b"\n")
             if lines:

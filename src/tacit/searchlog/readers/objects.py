@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.protocol import REQUIRED, Block, Parsed, Reader, Reading, lines_in_blocks
+from tacit.searchlog.readers.protocol import REQUIRED, Block, Parsed, Reader, Reading
 from tacit.searchlog.readers.records import Row, collected
 from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.schema import COLUMNS
@@ -191,7 +191,7 @@ class ObjectsReader(Reader):
     def blocks(self, source: Source) -> Iterator[Block]:
         extract = self._export[0] if self._export is not None else _under(self._keys(source))
         if not source.opening.head.lstrip().startswith(b"["):
-            for block in lines_in_blocks(source):
+            for block in super().blocks(source):
                 yield Block((block.content, extract), block.first_line, block.lines)
             return
         held: list[Any] = []

@@ -328,17 +328,12 @@ class Reader(ABC):
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Cut the file into blocks, in order: of whole lines, unless a format has others."""
-        return lines_in_blocks(source)
+        line = 1
+        for content in source.blocks_of_lines():
+            lines = content.count(b"\n")
+            yield Block(content, line, lines)
+            line += lines
 
     @abstractmethod
     def parse(self, block: Block) -> Parsed:
         """Read the records of a block. Pure: blocks may be parsed in any order, and side by side."""
-
-
-def lines_in_blocks(source: Source) -> Iterator[Block]:
-    """Number the lines of ``source``, in blocks."""
-    line = 1
-    for content in source.blocks_of_lines():
-        lines = content.count(b"\n")
-        yield Block(content, line, lines)
-        line += lines
