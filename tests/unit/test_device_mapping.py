@@ -7,7 +7,7 @@ import pytest
 
 from tacit.device import UserProfile
 from tacit.device.generalise.algorithms import evaluate
-from tacit.device.generalise.mapping import map_topics, query_topics
+from tacit.device.generalise.mapping import map_topics
 from tacit.device.loops.kernels import expected_documents
 from tacit.taxonomy import TopicTree
 
@@ -30,7 +30,8 @@ def topics(*paths: str) -> np.ndarray:
 
 def test_relevance_counts_documents_and_an_upper_topic_covers_those_below() -> None:
     retrieved = topics("Sports/Ice/Figure", "Arts/Film", "Sports/Ice/Figure", "Sports/Ice", "Sports/Ball")
-    found, relevance, _ = query_topics(TREE, PRIOR, retrieved)
+    mapped = map_topics(UserProfile(TREE, {1: 1}, {}), PRIOR, retrieved)
+    found, relevance = mapped.topics, mapped.relevance
     assert list(found) == sorted(topics("Sports/Ice", "Sports/Ball", "Arts/Film"))
     share = dict(zip(found.tolist(), relevance.tolist(), strict=True))
     assert share[TREE.find("Top/Sports/Ice")] == 3

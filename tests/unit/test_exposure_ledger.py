@@ -47,7 +47,7 @@ def test_what_was_disclosed_sums_up_the_entries(guard: Guard) -> None:
 
 def test_a_topic_protected_elsewhere_a_moment_ago_counts(guard: Guard) -> None:
     assert guard.protect("coffee").names == ("coffee.n.01",)
-    with ProfileStore.opened(guard.path) as elsewhere:
+    with ProfileStore.open(guard.path) as elsewhere:
         elsewhere.protect(elsewhere.tree.named("coffee.n.01"), 1.0)
     assert "coffee.n.01" not in guard.protect("coffee", delta=0.05).names
 

@@ -73,7 +73,7 @@ def show(
     """List a profile: topics with the number of documents about them, what is sensitive, what was exposed."""
     from tacit.device import ExposureLedger, ProfileStore
 
-    with ProfileStore.opened(profile) as store:
+    with ProfileStore.open(profile) as store:
         loaded = store.profile()
         told = [
             {"upstream": one.upstream, "queries": one.queries, "with_topics": one.with_topics}
@@ -112,7 +112,7 @@ def protect(
     """Make a topic sensitive. Sensitive topics must not lie inside one another."""
     from tacit.device import ProfileStore
 
-    with ProfileStore.opened(profile) as store:
+    with ProfileStore.open(profile) as store:
         number = store.tree.named(topic)
         if remove:
             store.unprotect(number)

@@ -337,18 +337,20 @@ class SearchService:
             numbers = {one.address: before + number for number, one in enumerate(batch.plain)}
             before += len(numbers)
             arrangement = _Arrangement(page.query, batch, choices.rules, numbers, len(plain))
-            found = arrangement.made(self._placed(page.query, batch, choices.settings))
+            rows = [
+                {
+                    "url": one.result.url,
+                    "title": one.result.title,
+                    "snippet": one.result.snippet,
+                    "fused": one,
+                }
+                for one in (batch.fused if choices.settings.personalise else ())
+            ]
+            found = arrangement.made(self._guard.explain(page.query, rows) if rows else [])
             personal += found[0]
             plain += found[1]
             blocked += len(batch.plain) - len(found[1])
         return replace(page, personal=tuple(personal), plain=tuple(plain), blocked=blocked, arranged=arranged)
-
-    def _placed(self, query: str, batch: AnswerBatch, settings: Settings) -> list[Placement]:
-        rows = [
-            {"url": one.result.url, "title": one.result.title, "snippet": one.result.snippet, "fused": one}
-            for one in batch.fused
-        ]
-        return self._guard.explain(query, rows) if settings.personalise and rows else []
 
 
 def _is_fresh(page: FoundPage) -> bool:

@@ -26,7 +26,6 @@ import numpy as np
 
 from tacit.device.loops import kernels as loops
 from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, SeedProfile, UserProfile
-from tacit.taxonomy import TopicTree
 
 LEAST_SHARE = 0.05
 """The least share of all preference that a topic must have to be exposed."""
@@ -44,13 +43,6 @@ class MappedQuery:
     """DP(q, R): the discriminating power of the query alone."""
     seed: SeedProfile | None
     """The part of the profile that the query touches; None where it touches nothing."""
-
-
-def query_topics(tree: TopicTree, prior: Floats, retrieved: Integers) -> tuple[Integers, Floats, float]:
-    """Find T(q) without overlap, the relevance of each topic, and DP(q, R), the power of the query alone."""
-    topics, relevance = np.empty(len(retrieved), np.int32), np.empty(len(retrieved))
-    size, power = loops.query_topics(np.sort(retrieved), tree.parent, tree.end, prior, topics, relevance)
-    return topics[:size], relevance[:size], power
 
 
 def map_topics(
@@ -71,7 +63,9 @@ def map_topics(
         least: the least share of all preference a topic needs; 0 for the paper's rule.
     """
     tree = profile.tree
-    topics, relevance, alone = query_topics(tree, prior, retrieved)
+    topics, relevance = np.empty(len(retrieved), np.int32), np.empty(len(retrieved))
+    size, alone = loops.query_topics(np.sort(retrieved), tree.parent, tree.end, prior, topics, relevance)
+    topics, relevance = topics[:size], relevance[:size]
     room = len(topics) * (tree.height + 1)
     node, parent, mass = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     size, lca, expected = loops.seed_profile(

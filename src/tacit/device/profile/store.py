@@ -88,9 +88,13 @@ class ProfileStore:
         return cls(path, tree, connection)
 
     @classmethod
-    def open(cls, path: str | Path, tree: TopicTree) -> ProfileStore:
-        """Open a profile file; its permissions are tightened if they had been loosened."""
+    def open(cls, path: str | Path, tree: TopicTree | None = None) -> ProfileStore:
+        """Open a profile file; its permissions are tightened if they had been loosened.
+
+        Without ``tree``, it is opened with the taxonomy it was made with.
+        """
         path = Path(path)
+        tree = load_taxonomy(cls.taxonomy_of(path)) if tree is None else tree
         connection = _connect(path)
         try:
             store = cls(path, tree, connection)
@@ -111,11 +115,6 @@ class ProfileStore:
         path.chmod(0o600)
         connection.execute(_JOURNAL)
         return store
-
-    @classmethod
-    def opened(cls, path: str | Path) -> ProfileStore:
-        """Open a profile file with the taxonomy it was made with."""
-        return cls.open(path, load_taxonomy(cls.taxonomy_of(path)))
 
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
