@@ -95,12 +95,6 @@ def noise_off(constant: int = 0) -> Iterator[list[float]]:
         yield asked
 
 
-def always(chance: float, size: int, source: Any) -> NDArray[np.bool_]:
-    """In the place of chance: everybody takes part."""
-    del chance, source
-    return np.ones(size, np.bool_)
-
-
 def publish(
     plan: Plan[Any], counts: Mapping[str, Whole], source: RandomSource | None = None
 ) -> dict[str, dict[int, int]]:
@@ -167,7 +161,7 @@ def compares_as_analysed(plan: Plan[Any]) -> str:
     top = max(max(part.least or 0, part.minimum) for part in schedule) + 3
     counts = np.repeat(np.arange(top + 1), 2)  # each count on a public and on another key
     for lift in (0, top):
-        with noise_off(lift), instead(bernoulli=always):
+        with noise_off(lift), instead(bernoulli=lambda _, size, *_rest: np.ones(size, np.bool_)):
             found = publish(plan, {part.table: counts for part in schedule})
         for part in schedule:
             lifted = lift if part.noise is not None else 0
@@ -326,11 +320,12 @@ def require_holders(holdings: execution.Holdings, people: int) -> None:
     require(pairs.size == holdings.items.size, "an item of a person is counted twice")
 
 
-Executed = Mapping[str, tuple[int, int | None, float, float | None]]
+Executed = Mapping[str, Part]
+"""The parts as they are really drawn and compared."""
 
 
 def executed(plan: Plan[Any]) -> Executed:
-    """What is really drawn and compared, found out from outside: minimum, least, scale, fresh scale.
+    """What is really drawn and compared, found out from outside: the least count, and scales of noise.
 
     Where even counts far below 0 are shown there is no threshold.
     """
@@ -350,7 +345,9 @@ def executed(plan: Plan[Any]) -> Executed:
         with noise_off(-10 * top):
             if len(publish(plan, counts)[part.table]) == len(counts[part.table]):
                 least = None
-        found[part.table] = (part.minimum, least, scales[0], scales[1] if len(scales) > 1 else None)
+        drawn = [replace(each, scale=scale) for each, scale in zip(part.noises(), scales, strict=True)]
+        fresh = drawn[1] if len(drawn) > 1 else None
+        found[part.table] = replace(part, least=least, noise=drawn[0], fresh=fresh)
     return found
 
 
@@ -383,7 +380,7 @@ def outputs(plan: Plan[Any], counted: CountedPair, by: Executed) -> exact.Pair:
             counts = (one or 0, two or 0)
             if counts[0] == counts[1] or (part.keys is Keys.PUBLIC and not public):
                 continue  # the same on both logs, or counted and never shown
-            missing, shown = _key_outputs(part, public, counts, *by[part.table])
+            missing, shown = _key_outputs(by[part.table], public, counts)
             pair = exact.Pair.of([missing, *shown.atoms])
             if tied and part.within:
                 within.append((set(key[: len(part.within)]), pair))
@@ -394,28 +391,16 @@ def outputs(plan: Plan[Any], counted: CountedPair, by: Executed) -> exact.Pair:
     return exact.product([*free, shown_together(queries, within)])
 
 
-def _key_outputs(
-    part: Part,
-    public: bool,
-    counts: tuple[int, int],
-    minimum: int,
-    least: int | None,
-    scale: float,
-    fresh: float | None,
-) -> tuple[Atom, exact.Pair]:
+def _key_outputs(part: Part, public: bool, counts: tuple[int, int]) -> tuple[Atom, exact.Pair]:
     """The chances that a key is missing on the two logs, and the outputs that show it."""
-    a = math.exp(-1 / scale)
-    if least is None:
+    a = math.exp(-1 / part.scale)
+    if part.least is None:
         return (0.0, 0.0), exact.noisy(a, *counts)
-    compared = [n if n >= max(1, minimum) else (0 if public else None) for n in counts]
-    if fresh is None and part.chance == 1:
-        return compared_outputs(a, compared[0], compared[1], least)
-    appears = [
-        0.0 if n is None else (part.chance if n == 0 else 1.0) * float(exact.survival(a, least - n))
-        for n in compared
-    ]
-    then = None if fresh is None else exact.noisy(math.exp(-1 / fresh), counts[0], counts[1])
-    return fresh_outputs(appears[0], appears[1], then)
+    one, two = (n if n >= max(1, part.minimum) else (0 if public else None) for n in counts)
+    if part.fresh is None and part.chance == 1:
+        return compared_outputs(a, one, two, part.least)
+    then = None if part.fresh is None else exact.noisy(math.exp(-1 / part.fresh.scale), *counts)
+    return fresh_outputs(appears(part, one), appears(part, two), then)
 
 
 def compared_outputs(
@@ -425,8 +410,8 @@ def compared_outputs(
     if one is not None and two is not None:
         missing = (exact.survival(a, 1 - least + one), exact.survival(a, 1 - least + two))
         return missing, exact.passing(a, one, two, least)
-    appears = [0.0 if n is None else exact.survival(a, least - n) for n in (one, two)]
-    return fresh_outputs(appears[0], appears[1], None)
+    chances = [0.0 if n is None else exact.survival(a, least - n) for n in (one, two)]
+    return fresh_outputs(chances[0], chances[1], None)
 
 
 def fresh_outputs(one: exact.Number, two: exact.Number, then: exact.Pair | None) -> tuple[Atom, exact.Pair]:

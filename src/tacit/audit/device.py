@@ -182,7 +182,6 @@ def audit_device(
     people: int = 24,
     queries: Sequence[str] = QUERIES,
     pages: Mapping[str, Sequence[str]] | None = None,
-    most_changed: float = MOST_CHANGED,
     seed: int = 0,
     seconds: float | None = None,
     synthetic: bool = False,
@@ -194,7 +193,6 @@ def audit_device(
         profile: the profile file, which is only read.
         people: how many people are made up of its pages, each once with sensitive reading and once without.
         pages: texts about sensitive concepts, by the concept; glosses of WordNet unless given.
-        most_changed: the share of people whose messages may change by them.
         seed: who reads what.
         seconds: leave out what there is no time for.
         synthetic: you vouch that the profile is nobody's: the result may be shown.
@@ -228,8 +226,8 @@ def audit_device(
         each = compare(texts, about, [*queries, *SENSITIVE[concept].split()], number, rng)
         found.append({"concept": concept} | each)
         row = bar(f"Reading about {concept}: messages that change", each["changed"], number, None)
-        rows.append(row | {"worst": 100 * most_changed})
-        surely = at_least(each["changed"], number, ALARM) <= most_changed
+        rows.append(row | {"worst": 100 * MOST_CHANGED})
+        surely = at_least(each["changed"], number, ALARM) <= MOST_CHANGED
         said = f"{each['changed']} of {number}; AUC at most {each['largest_auc']:.2f}"
         held.append((f"Reading about {concept} leaves most people's messages as they are.", surely, said))
     failed = [says for says, holds, _ in held if not holds]

@@ -34,6 +34,8 @@ History = Sequence[tuple[str, int, str | None]]
 """(query, minutes after the beginning, clicked url)."""
 Log = Mapping[str, History]
 Key = tuple[str | None, ...]
+Counted = tuple[int | None, int | None, bool]
+"""The counts of a key on both logs, None where it does not occur, and whether it is public."""
 
 SCALES = 12
 """A crowd is so many scales of noise above the threshold: below it a draw falls with chance e^-12."""
@@ -51,16 +53,15 @@ class CountedPair:
 
     Args:
         name: of the pair.
-        keys: of each table the keys, with their counts on both logs (None where a key does not occur) and
-            whether they are public.
+        keys: of each table the keys, and what is counted of each.
         holdings: of both, for a mechanism that selects.
     """
 
     name: str
-    keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]]
+    keys: dict[str, dict[Key, Counted]]
     holdings: tuple[Holdings, Holdings] | None = None
 
-    def differing(self) -> dict[str, dict[Key, tuple[int | None, int | None, bool]]]:
+    def differing(self) -> dict[str, dict[Key, Counted]]:
         """The keys whose counts differ; all others are drawn alike and tell nothing."""
         return {
             table: {key: found for key, found in keys.items() if found[0] != found[1]}
@@ -198,18 +199,13 @@ def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> It
             first, second = (_held_alone(each["held"].holdings) for each in counts)
             yield CountedPair(name, {}, (first, second))
             continue
-        keys: dict[str, dict[Key, tuple[int | None, int | None, bool]]] = {}
+        keys: dict[str, dict[Key, Counted]] = {}
         published: dict[str, pa.Table] = {}
         for part in plan.schedule:
-            found = [_rows(plan, engine, each, part, published) for each in counts]
-            public = found[0] | found[1]
+            one, two = (_rows(plan, engine, each, part, published) for each in counts)
             keys[part.table] = {
-                key: (
-                    found[0][key][0] if key in found[0] else None,
-                    found[1][key][0] if key in found[1] else None,
-                    public[key][1],
-                )
-                for key in public
+                key: (one.get(key, (None,))[0], two.get(key, (None,))[0], public)
+                for key, (_, public) in (one | two).items()
             }
             differing = [key[0] for key, (a, b, _) in keys[part.table].items() if a != b or (a or b)]
             if not part.columns[0].several:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tacit.audit import exact
-from tacit.audit.neighbours import CountedPair, Key
+from tacit.audit.neighbours import Counted, CountedPair, Key
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import execution
 from tacit.release.execution import Holdings
@@ -76,17 +76,12 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Replicas:
-    """Runs of a plan on either log of a pair.
-
-    Args:
-        plan: what is executed.
-        counted: the pair.
-    """
+    """Runs of a plan on either log of a pair."""
 
     plan: Plan[Any]
     counted: CountedPair
 
-    def keys(self) -> list[tuple[Part, Key, tuple[int | None, int | None, bool]]]:
+    def keys(self) -> list[tuple[Part, Key, Counted]]:
         """The columns of the outputs: keys whose counts differ, and those that they are shown within."""
         found = []
         differing = self.counted.differing()
@@ -144,7 +139,7 @@ class Replicas:
     def _rows(
         self,
         part: Part,
-        keys: list[tuple[Key, tuple[int | None, int | None, bool]]],
+        keys: list[tuple[Key, Counted]],
         log: int,
         runs: int,
         numbers: dict[tuple[str, Key], int],
