@@ -115,21 +115,12 @@ def people(
     Hashed ids, k-query anonymity under an attacker with accounts of his own, and mechanisms at several ε. It
     is the owner's own look: nothing is charged, and the result is as sensitive as the log.
     """
+    options = {name: value for name, value in locals().items() if name not in ("number", "output", "force")}
     from tacit.audit.people import EPSILONS, audit_people
 
+    options |= {"people": number, "epsilons": epsilons or EPSILONS}
     with stages() as report:
-        found = audit_people(
-            log,
-            known=known,
-            people=number,
-            epsilons=epsilons or EPSILONS,
-            delta=delta,
-            seed=seed,
-            seconds=seconds,
-            synthetic=synthetic,
-            threads=threads,
-            report=report,
-        )
+        found = audit_people(**options, report=report)
     _end(found, output, force)
 
 

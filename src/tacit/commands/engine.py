@@ -43,11 +43,8 @@ def serve(
         service.search("ready")
         address = f"{server.address}/search"
         title = f"Search server at {address}?q=…"
-        run(
-            lambda: engine_application(service),
-            server,
-            announcement(title, server, {"address": address}, []),
-        )
+        started = announcement(title, server, {"address": address}, [])
+        run(lambda: engine_application(service), server, started)
 
 
 register = verb_group(

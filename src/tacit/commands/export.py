@@ -51,12 +51,7 @@ def export(
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    result = {
-        "output": str(output),
-        "format": format_name,
-        "records": report.records,
-        "values_with_separators": report.values_with_separators,
-    }
+    result = {"output": str(output), "format": format_name, **vars(report)}
     said = f"{report.records:,} records in {'the standard output' if to_stdout else output}"
     if report.values_with_separators:
         said += f"; tabs or line ends in {report.values_with_separators:,} values were written as spaces"

@@ -178,17 +178,14 @@ def assign(
     with Groups.open(folder) as groups, progress("Assigning", total=len(newcomers), unit="users") as shown:
         places = groups.assign_all(newcomers, shown.advance)
         groups.publish()
-    result = {
-        "assigned": len(places),
-        "members": sum(place.member for place in places),
-        "guests": sum(not place.member and place.group is not None for place in places),
-        "waiting": sum(place.group is None for place in places),
-    }
+    members = sum(place.member for place in places)
+    waiting = sum(place.group is None for place in places)
+    guests = len(places) - members - waiting
     said = (
-        f"{result['assigned']:,} newcomers: {result['members']:,} in groups, {result['guests']:,} guests of "
-        f"groups, {result['waiting']:,} without a similar group"
+        f"{len(places):,} newcomers: {members:,} in groups, {guests:,} guests of groups, {waiting:,} without "
+        "a similar group"
     )
-    emit(result, said)
+    emit({"assigned": len(places), "members": members, "guests": guests, "waiting": waiting}, said)
 
 
 def remove(folder: Folder, user: User) -> None:

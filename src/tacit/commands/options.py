@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -105,7 +105,7 @@ def declared_command(
 
     def command(**words: Any) -> None:
         others = {name: value for name, value in words.items() if name not in names}
-        run({name: _as_declared(words[name]) for name in names}, **others)
+        run({n: tuple(v) if isinstance(v := words[n], list) else v for n in names}, **others)
 
     declared = [_option(parameters, field) for field in fields]
     listed = [*required, *declared, *own[len(required) :]]
@@ -113,10 +113,6 @@ def declared_command(
     command.__annotations__ = {each.name: each.annotation for each in listed}
     command.__doc__ = meaning
     return command
-
-
-def _as_declared(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _option(parameters: type[Any], field: dataclasses.Field[Any]) -> inspect.Parameter:
@@ -127,7 +123,8 @@ def _option(parameters: type[Any], field: dataclasses.Field[Any]) -> inspect.Par
         kind, default = list[kind.__args__[0]], list(default)
     elif field.metadata["option_type"] is not None and default is not None:
         default = str(default)
-    text = _spoken(says, {each.name: _name(each) for each in dataclasses.fields(parameters)})
+    options = {each.name: _flags(each).partition("/")[0] for each in dataclasses.fields(parameters)}
+    text = re.sub(r"`(\w+)`", lambda found: options.get(found[1], found[0]), says)
     if "least" in rules and rules["least"] not in (0, 1):
         text = f"{text.rstrip('.')} (at least {rules['least']:g})."
     info = typer.Option(_flags(field), help=text, rich_help_panel=field.metadata["panel"])
@@ -138,14 +135,3 @@ def _option(parameters: type[Any], field: dataclasses.Field[Any]) -> inspect.Par
 
 def _flags(field: dataclasses.Field[Any]) -> str:
     return field.metadata["option"] or f"--{field.name.replace('_', '-')}"
-
-
-def _name(field: dataclasses.Field[Any]) -> str:
-    return _flags(field).partition("/")[0]
-
-
-def _spoken(text: str, options: Mapping[str, str]) -> str:
-    def option(match: re.Match[str]) -> str:
-        return options.get(match[1], match[0])
-
-    return re.sub(r"`(\w+)`", option, text)

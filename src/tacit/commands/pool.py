@@ -81,13 +81,9 @@ def merge(join: JoinPath, secret: Secret = Path("pool.secret")) -> None:
 
 
 def _made(path: Path, made: Any) -> dict[str, Any]:
-    rules = made.rules
+    rules, leaves = made.rules, len(made.tree.leaves)
     said = {"join": str(path), "digest": made.digest, "k": rules.k, "window": rules.window}
-    return said | {
-        "period": rules.period,
-        "leaves": len(made.tree.leaves),
-        "identities": dict(made.identities),
-    }
+    return said | {"period": rules.period, "leaves": leaves, "identities": dict(made.identities)}
 
 
 def identity(

@@ -173,19 +173,13 @@ def forget(
 
     The file is written anew without it. What an upstream was told before, it still knows.
     """
+    asked = {name: value for name, value in locals().items() if name != "profile"}
     from tacit.device import Guard, ProfileStore
 
+    asked |= {name: asked[name].replace(tzinfo=UTC) for name in ("since", "until") if asked[name]}
     ProfileStore.taxonomy_of(profile)  # a guard would make a new one
     with Guard(profile) as guard:
-        gone = guard.forget(
-            click=click,
-            topic=topic,
-            since=since.replace(tzinfo=UTC) if since else None,
-            until=until.replace(tzinfo=UTC) if until else None,
-            exposure=exposure,
-            upstream=upstream,
-            everything=everything,
-        )
+        gone = guard.forget(**asked)
     summary = {"documents": gone.clicks, "exposures": gone.exposures, "sensitive_topics": gone.topics}
     kinds = f"{gone.clicks:,} documents, {gone.exposures:,} exposures and {gone.topics:,} sensitive topics"
     emit(summary, f"Forgot {kinds}.", *gone.warnings)

@@ -63,15 +63,10 @@ def synth(
         f"{result['records_per_second']:,} records/s"
     ]
     if report:
-        rows = [
-            (
-                name.replace("_", " "),
-                f"{aim:,}",
-                f"{got[name]:,}",
-                f"{got[name] / aim - 1 if aim else 0.0:+.1%}",
-            )
-            for name, aim in wanted.items()
-        ]
+        rows = []
+        for name, aim in wanted.items():
+            off = f"{got[name] / aim - 1 if aim else 0.0:+.1%}"
+            rows.append((name.replace("_", " "), f"{aim:,}", f"{got[name]:,}", off))
         shown.append(table(("measure", "target", "got", "difference"), rows, right=True))
     emit(result, *shown)
 

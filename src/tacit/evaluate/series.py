@@ -102,11 +102,11 @@ def _figures(rows: list[dict[str, Any]], curves: list[dict[str, Any]]) -> list[F
     def draw() -> dict[str, Any]:
         return charts.curve(curves, "week", "queries", series="way", panel="panel", own_y=True)
 
-    return [
-        Figure("series", "Queries published by the end", columns(f"{heads} | {errors}"), rows, draw=draw),
-        *(
-            [Figure("delays", "How soon a new query is found", columns(f"epsilon = ε | {late}"), rows)]
-            if late
-            else []
-        ),
+    shown = [
+        Figure("series", "Queries published by the end", columns(f"{heads} | {errors}"), rows, draw=draw)
     ]
+    if late:
+        shown.append(
+            Figure("delays", "How soon a new query is found", columns(f"epsilon = ε | {late}"), rows)
+        )
+    return shown

@@ -165,29 +165,22 @@ class CohortGroups(Groups):
 _VOTE = 0.25
 
 
-@dataclass(frozen=True)
-class Budget:
-    """Where the population's ledger is, and with what it is opened if there is none."""
-
-    ledger: Ledger | str | Path | None = None
-    epsilon: float | None = None
-    delta: float = 0.0
-
-    def open(self, profiles: Path | None, *, log: bool) -> Ledger:
-        """The population's ledger: that of the log, or the one beside the file of profiles."""
-        budget = budget_of(self.epsilon, self.delta, Neighbours.ADD_REMOVE)
-        rule = CompositionRule.RENYI if self.delta else CompositionRule.BASIC
-        if isinstance(self.ledger, Ledger):
-            return self.ledger
-        if log and profiles is not None:
-            return open_ledger(self.ledger, profiles, budget, composition=rule)
-        if self.ledger is None and profiles is None:
-            raise ParameterError(
-                "profiles that come from no file have no ledger beside them.",
-                "Give `ledger`: what may be spent belongs to the population.",
-            )
-        path = Path(self.ledger) if self.ledger is not None else Path(f"{profiles}.ledger")
-        return open_unbound(path, budget, composition=rule)
+def _ledger_of(
+    ledger: Ledger | str | Path | None, budget: tuple[float | None, float], profiles: Path | None, log: bool
+) -> Ledger:
+    """Open the population's ledger: that of the log, or the one beside the file of profiles."""
+    most = budget_of(*budget, Neighbours.ADD_REMOVE)
+    if isinstance(ledger, Ledger):
+        return ledger
+    rule = CompositionRule.RENYI if budget[1] else CompositionRule.BASIC
+    if log and profiles is not None:
+        return open_ledger(ledger, profiles, most, composition=rule)
+    if ledger is None and profiles is None:
+        raise ParameterError(
+            "profiles that come from no file have no ledger beside them.",
+            "Give `ledger`: what may be spent belongs to the population.",
+        )
+    return open_unbound(Path(ledger or f"{profiles}.ledger"), most, composition=rule)
 
 
 def make_cohorts(
@@ -197,7 +190,8 @@ def make_cohorts(
     clicks: str | Path | None,
     *,
     strength: float | None,
-    budget: Budget,
+    ledger: Ledger | str | Path | None,
+    budget: tuple[float | None, float],
     seed: int,
     force: bool,
     scrub: bool,
@@ -212,7 +206,7 @@ def make_cohorts(
         raise ParameterError.outside("strength", chosen, f"from 0 to {STRENGTHS[-1]:g}")
     evidence, path, log = people_in(profiles, progress, scrub=scrub, period=period, whole_queries=True)
     source, cohorts = OperatingSystemRandomness(), load_cohorts()
-    ledger = budget.open(path, log=log) if generation.event is not None else None
+    charged = _ledger_of(ledger, budget, path, log) if generation.event is not None else None
     key = source.bits(32)
     with progress("Placing", total=len(evidence), unit="users") as shown:
         people = cohorts.people(evidence, key)
@@ -222,7 +216,7 @@ def make_cohorts(
         "kind": "cohorts",
         "key": key.hex(),
         "generation": asdict(generation),
-        "ledger": str(ledger.path.resolve()) if ledger else None,
+        "ledger": str(charged.path.resolve()) if charged else None,
         "words": {},
         "strength": chosen,
         "generations": 0,
@@ -232,8 +226,8 @@ def make_cohorts(
         with CohortStore.create(temporary / "operator" / FILE, settings) as store:
             with store.transaction():
                 store.add(zip(evidence.users, people, strict=True))
-            if ledger is not None:
-                release(store, generation, clicks, ledger)
+            if charged is not None:
+                release(store, generation, clicks, charged)
             with progress("Attacking", unit="victims"):
                 shown_words, voted = stored_words(store), store.meta("strength")
                 report = cohort_report(evidence, people, shown_words, voted, generation, seed)

@@ -135,7 +135,7 @@ class Groups(Displayed):
             BudgetError: where the words or the vote do not fit the ledger's budget; nothing was drawn then.
         """
         from tacit.groups.bundles import make_bundles
-        from tacit.groups.cohort_service import Budget, make_cohorts
+        from tacit.groups.cohort_service import make_cohorts
 
         asked = dict(locals())
         kind = criterion or ("cohorts" if p is None else "strict")
@@ -156,7 +156,8 @@ class Groups(Displayed):
                 Generation(epsilon, delta, vote_epsilon if clicks is not None else None),
                 clicks,
                 strength=strength,
-                budget=Budget(ledger, budget_epsilon, budget_delta),
+                ledger=ledger,
+                budget=(budget_epsilon, budget_delta),
                 seed=seed,
                 force=force,
                 **reading,

@@ -22,8 +22,8 @@ from tacit import __version__
 from tacit.bodies import read_body
 from tacit.errors import InputError, TacitError
 from tacit.pages import templates
-from tacit.web.desk.actions import ACTIONS, DeskAction, Shelf, Values, verdict_after
-from tacit.web.desk.jobs import Job, Jobs, JobStanding
+from tacit.web.desk.actions import ACTIONS, Shelf, verdict_after
+from tacit.web.desk.jobs import Jobs, JobStanding
 from tacit.web.site.door import COOKIE_DAYS, Admission, Shield
 from tacit.web.state import DOOR, PageState
 
@@ -52,7 +52,6 @@ class Desk:
         self._environment = templates("tacit.web.desk", size=_size)
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """Render a page."""
         body = self._environment.get_template(template).render(
             place=getattr(request.state, "place", ""),
             form_token=getattr(request.state, "form_token", ""),
@@ -116,15 +115,10 @@ class Desk:
             return self.missing(request, None)
         body = await read_body(request, _LARGEST_FORM)
         values = parse_qs(body.decode("utf-8", errors="replace"), max_num_fields=500)
-        job = self.begin(action, values)
+        job = self.jobs.start(action.words(Shelf(self.home), values), action.shows(values))
         return RedirectResponse(f"/jobs/{job.name}", 303)
 
-    def begin(self, action: DeskAction, values: Values) -> Job:
-        """Start the command that an action stands for."""
-        return self.jobs.start(action.words(Shelf(self.home), values), action.shows(values))
-
     def all_jobs(self, request: Request) -> Response:
-        """The list of jobs."""
         return self.render(request, "jobs.html.j2", jobs=self.jobs.all())
 
     def job(self, request: Request) -> Response:
@@ -135,7 +129,6 @@ class Desk:
         return self.render(request, "job.html.j2", job=job, standing=standing, made=made)
 
     def stop(self, request: Request) -> Response:
-        """Stop a job."""
         job = self.jobs.find(request.path_params["name"])
         job.stop()
         return RedirectResponse(f"/jobs/{job.name}", 303)
@@ -152,11 +145,9 @@ class Desk:
         )
 
     def missing(self, request: Request, _error: Exception | None) -> Response:
-        """There is no such page."""
         return self.render(request, "trouble.html.j2", 404, problem="There is no such page.", remedy="")
 
     def trouble(self, request: Request, error: Exception) -> Response:
-        """What is wrong, said on a page."""
         assert isinstance(error, TacitError)
         return self.render(request, "trouble.html.j2", 400, problem=error.problem, remedy=error.remedy)
 

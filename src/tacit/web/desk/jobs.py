@@ -73,7 +73,6 @@ class Job:
 
     @property
     def name(self) -> str:
-        """By which it is found again."""
         return self.folder.name
 
     @property
@@ -155,7 +154,6 @@ class Jobs:
         ]
 
     def find(self, name: str) -> Job:
-        """The job of a name."""
         if not _NAME.fullmatch(name) or not (self.folder / name).is_dir():
             raise InputError("there is no such job.", "Choose one of the list.")
         return Job(self.folder / name)

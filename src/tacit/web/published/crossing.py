@@ -20,7 +20,7 @@ from typing import Any
 
 from tacit import __version__
 from tacit.errors import InputError, IntegrityError, TacitError
-from tacit.privacy import Guarantee, GuaranteeKind
+from tacit.privacy import Guarantee
 from tacit.privacy.ledger import Ledger
 from tacit.release.document.manifest import MANIFEST, file_hash, mechanism_of, read_manifest, verdict_of
 from tacit.release.document.page import PAGE
@@ -66,11 +66,6 @@ class Crossed:
     def guarantee(self) -> Guarantee:
         """What this release alone promises."""
         return Guarantee.from_dict(self.manifest["guarantee"])
-
-    @property
-    def exact(self) -> bool:
-        """Whether its counts are exact, so that nothing is promised."""
-        return self.guarantee.kind is GuaranteeKind.K_QUERY
 
     @property
     def total(self) -> Guarantee:
