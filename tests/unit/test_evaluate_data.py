@@ -9,7 +9,7 @@ from tests.evaluate_log import part, release
 
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate import ReleasedData, folds, released_whole
-from tacit.evaluate.data import fold_of_records, split, tables_of
+from tacit.evaluate.data import fold_of_records, split
 from tacit.searchlog.sessions import SessionCut
 
 LOG = part(
@@ -56,7 +56,7 @@ def test_clicks_at_different_times_are_several_and_a_repeated_record_is_one() ->
 
 
 def test_a_log_released_whole_counts_users() -> None:
-    found = {name: rows(table) for name, table in tables_of(LOG).items()}
+    found = {name: rows(table) for name, table in LOG.tables.items()}
     assert found["queries"] == {("java",): 2, ("coffee beans",): 2, ("tea",): 1}
     assert found["clicks"] == {("java", "A"): 2, ("java", "B"): 1, ("coffee beans", "C"): 1}
     assert found["steps"] == {
@@ -182,7 +182,7 @@ def test_steps_and_later_queries_are_of_others_and_count_users_not_sessions() ->
         ("ann", 301, "tea", None, None),
         ("ann", 600, "java tea", None, None),
     )
-    found = {name: rows(table) for name, table in tables_of(again).items()}
+    found = {name: rows(table) for name, table in again.tables.items()}
     assert found["steps"] == {("java", "tea"): 1, ("tea", "java"): 1}
     assert found["follows"] == found["steps"]  # java is not later than itself
     assert found["keywords"] == {("java",): 1, ("tea",): 1}

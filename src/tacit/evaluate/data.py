@@ -175,7 +175,26 @@ class LogPart:
     @cached_property
     def tables(self) -> Mapping[str, pa.Table]:
         """Keywords, queries, clicks, steps and later queries, with how many users had each."""
-        return tables_of(self)
+        searches, clicks = self.searches, self.clicks
+        queries, urls = self.queries, self.urls
+        nothing = np.zeros(len(searches.query), np.int64)
+        asked = _users(searches.user, searches.query, nothing)
+        clicked = _users(clicks.user, clicks.query, clicks.url)
+        place, later = later_queries(searches, 1)
+        stepped = _users(searches.user[place], searches.query[place], later)
+        place, later = later_queries(searches, WINDOW)
+        followed = _users(searches.user[place], searches.query[place], later)
+        return {
+            "keywords": _keywords(self.queries, np.unique(np.stack([searches.user, searches.query]), axis=1)),
+            "queries": _table({"query": queries.take(asked[0])}, asked[2]),
+            "clicks": _table({"query": queries.take(clicked[0]), "url": urls.take(clicked[1])}, clicked[2]),
+            "steps": _table(
+                {"query": queries.take(stepped[0]), "next_query": queries.take(stepped[1])}, stepped[2]
+            ),
+            "follows": _table(
+                {"query": queries.take(followed[0]), "later_query": queries.take(followed[1])}, followed[2]
+            ),
+        }
 
 
 def _with_words(table: pa.Table, *columns: str) -> pa.Table:
@@ -391,17 +410,11 @@ class ReleasedData:
         if "keywords" in self.tables:
             table = self.tables["keywords"]
             return dict(zip(table.column("keyword").to_pylist(), _counts(table).tolist(), strict=True))
-        return keyword_counts(self.queries.texts, self.query_counts)
-
-
-def keyword_counts(queries: pa.Array, counts: NDArray[np.float64]) -> dict[str, float]:
-    """Count how often each word occurs in queries with these counts, stop words aside, once per query."""
-    found: dict[str, float] = {}
-    for query, count in zip(queries.to_pylist(), counts.tolist(), strict=True):
-        if count > 0:
-            for word in keywords_of(query):
+        found: dict[str, float] = {}
+        for query, count in zip(self.queries.texts.to_pylist(), self.query_counts.tolist(), strict=True):
+            for word in keywords_of(query) if count > 0 else ():
                 found[word] = found.get(word, 0.0) + count
-    return found
+        return found
 
 
 def keywords_of(query: str) -> set[str]:
@@ -438,30 +451,6 @@ def released_whole(part: CountedLog, least: int = 1) -> ReleasedData:
     return ReleasedData.from_tables(kept)
 
 
-def tables_of(part: LogPart) -> dict[str, pa.Table]:
-    """Keywords, queries, clicks, steps and later queries of a log, with how many users had each."""
-    searches, clicks = part.searches, part.clicks
-    queries, urls = part.queries, part.urls
-    nothing = np.zeros(len(searches.query), np.int64)
-    asked = _users(searches.user, searches.query, nothing)
-    clicked = _users(clicks.user, clicks.query, clicks.url)
-    place, later = later_queries(searches, 1)
-    stepped = _users(searches.user[place], searches.query[place], later)
-    place, later = later_queries(searches, WINDOW)
-    followed = _users(searches.user[place], searches.query[place], later)
-    return {
-        "keywords": _keywords(part, np.unique(np.stack([searches.user, searches.query]), axis=1)),
-        "queries": _table({"query": queries.take(asked[0])}, asked[2]),
-        "clicks": _table({"query": queries.take(clicked[0]), "url": urls.take(clicked[1])}, clicked[2]),
-        "steps": _table(
-            {"query": queries.take(stepped[0]), "next_query": queries.take(stepped[1])}, stepped[2]
-        ),
-        "follows": _table(
-            {"query": queries.take(followed[0]), "later_query": queries.take(followed[1])}, followed[2]
-        ),
-    }
-
-
 def later_queries(searches: Searches, window: int) -> tuple[Numbers, Numbers]:
     """Places of searches, and each different query at most ``window`` searches later in the session."""
     places, queries = [], []
@@ -482,9 +471,9 @@ def _users(user: Numbers, row: Numbers, column: Numbers) -> tuple[Numbers, Numbe
     return pairs.row, pairs.column, pairs.weight.astype(np.int64)
 
 
-def _keywords(part: LogPart, asked: Numbers) -> pa.Table:
+def _keywords(queries: Vocabulary, asked: Numbers) -> pa.Table:
     """Words by users, from who searched which distinct query."""
-    spread = [sorted(keywords_of(query)) for query in part.queries.texts.to_pylist()]
+    spread = [sorted(keywords_of(query)) for query in queries.texts.to_pylist()]
     listed = pa.array([word for found in spread for word in found], pa.string())
     vocabulary = Vocabulary(listed)
     numbers = vocabulary.find(listed)

@@ -138,7 +138,7 @@ def evaluate_release(
         plan = SweepPlan(settings, named, folds, draws, seed, prepared, judgments)
         sensitivity = sensitivity_of(readable, declared_synthetic=synthetic)
         workers = workers or min(2, len(os.sched_getaffinity(0)))
-        with _working_folder(to, Path(log), force=force) as folder:
+        with sweep_folder(to, Path(log), force=force) as folder:
             found = run_sweep(readable, folder, plan, workers=workers, anew=force, progress=progress)
             results = results_of(found, _about(Path(log).name, readable, plan), sensitivity)
             if to is not None:
@@ -176,16 +176,6 @@ def _tasks_of(tasks: Sequence[str], judgments: Judgments | None) -> tuple[str, .
     if judgments is not None and not any(unit.session for unit in judgments.units):
         judged.remove("judged-sessions")
     return (*judged, *unjudged_tasks())
-
-
-@contextmanager
-def _working_folder(to: str | Path | None, log: Path, *, force: bool) -> Iterator[Path]:
-    if to is None:
-        with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
-            yield Path(folder) / "sweep"
-    else:
-        with sweep_folder(to, log, force=force) as folder:
-            yield folder
 
 
 def _about(name: str, log: Path, plan: SweepPlan) -> dict[str, Any]:

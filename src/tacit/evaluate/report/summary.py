@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
 
@@ -56,7 +56,11 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
     best: dict[float, str] = {}
     for budget in budgets:
         at = [(name, result) for name, epsilon, result in tried if epsilon == budget]
-        serving = [(result.share, name) for name, result in at if _serves(result, len(at))]
+        serving = [
+            (result.share, name)
+            for name, result in at
+            if result.share >= WORTH and result.gain.p * len(at) < _LEVEL
+        ]
         if serving:
             best[budget] = max(serving)[1]
     whole = found.anchor(task, ORIGINAL).gain
@@ -69,10 +73,6 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
     people = released_people * (budgets[-1] if from_here is None else from_here)
     mechanism = best[from_here] if from_here is not None else None
     return Verdict(task, from_here, mechanism, budgets[-1], useless, people, from_here is None)
-
-
-def _serves(result: Measurement, tried: int) -> bool:
-    return result.share >= WORTH and result.gain.p * tried < _LEVEL
 
 
 def advice(found: Measurements, people: int, released_people: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -127,13 +128,17 @@ class RunStore:
 
 
 @contextmanager
-def sweep_folder(output: str | Path, log: str | Path, *, force: bool) -> Iterator[Path]:
-    """The folder to work in; on a clean exit its content is at ``output``.
+def sweep_folder(output: str | Path | None, log: str | Path, *, force: bool) -> Iterator[Path]:
+    """The folder to work in; on a clean exit its content is at ``output``, or gone where that is None.
 
     Without ``force`` that is ``output`` itself, so that a stopped sweep is resumed. With it, where a report
     exists, the work is done in a hidden folder beside it, which replaces it when it is complete. If the sweep
     is stopped, the hidden folder stays and the next call resumes it; the old report stays until then.
     """
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+            yield Path(folder) / "sweep"
+        return
     output = Path(output)
     if not (force and (output.exists() or output.is_symlink())):
         yield output

@@ -98,11 +98,6 @@ KS = (5, 10, 20, 50)
 _ITEMS = ("keywords", "queries", "clicks", "pairs")
 
 
-def evaluated_mechanisms() -> tuple[str, ...]:
-    """Names of the mechanisms that publish queries, so that retrieval tasks can use their releases."""
-    return tuple(name for name in MECHANISMS if mechanism_class(name).publishes_queries)
-
-
 def grid(
     mechanisms: Sequence[str] = (),
     epsilons: Sequence[float] = BUDGETS,
@@ -111,9 +106,10 @@ def grid(
 ) -> tuple[ReleaseSetting, ...]:
     """Both anchors, then every mechanism (all that publish queries, or those named) at every ε or k."""
     settings = [NOTHING, ORIGINAL]
-    for name in mechanisms or evaluated_mechanisms():
-        if name not in evaluated_mechanisms():
-            raise ParameterError.outside("the mechanism", name, "one of " + ", ".join(evaluated_mechanisms()))
+    usable = [name for name in MECHANISMS if mechanism_class(name).publishes_queries]
+    for name in mechanisms or usable:
+        if name not in usable:
+            raise ParameterError.outside("the mechanism", name, f"one of {', '.join(usable)}")
         taken = {each.name for each in fields(mechanism_class(name))}
         base = {"items": _ITEMS} if "items" in taken else {}
         if "k" in taken:
