@@ -273,9 +273,6 @@ class Report:
     language: list[LanguageAttack]
     information: Information
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: bool = True) -> Report:
     """Measure a bundling.

@@ -357,7 +357,7 @@ def write_groups(
     folder = Path(folder)
     check_output_folder(folder, force=replace, marks=MARKS)
     with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(measured.as_dict(), indent=2, allow_nan=False)
+        text = json.dumps(asdict(measured), indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
         store = GroupsStore.create(

@@ -80,20 +80,14 @@ class Generation:
         return root + (root * root < square)
 
     @property
-    def events(self) -> list[Event]:
-        """The events that are charged before anything is drawn."""
+    def event(self) -> Event | None:
+        """What is charged before anything is drawn; None where nothing is."""
         found: list[Event] = []
         if self.epsilon:
             found.append(GaussianRounds(self.mu, 0.0, float(self.epsilon)))
         if self.vote_epsilon:
             found.append(LaplaceCounts(1 / float(self.vote_epsilon), 1))
-        return found
-
-    @property
-    def event(self) -> Event | None:
-        """The same as one; None where nothing is drawn."""
-        events = self.events
-        return Composed(tuple(events)) if len(events) > 1 else next(iter(events), None)
+        return Composed(tuple(found)) if len(found) > 1 else next(iter(found), None)
 
     def words(
         self, keys: Iterable[Iterable[tuple[int, int]]], cohorts: Cohorts, source: RandomSource
