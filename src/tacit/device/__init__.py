@@ -23,8 +23,7 @@ from tacit.device.profile.user import SeedProfile, UserProfile
 from tacit.device.ranking.attention import Placement
 from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
-from tacit.device.sending.exposure import ExposureLedger
-from tacit.device.sending.protection import Protection
+from tacit.device.sending.exposure import ExposureLedger, Protection
 
 __all__ = [
     "Algorithm", "ClickedPage", "Decision", "ExposureLedger", "Guard", "OnlineProfiler", "Placement",

@@ -39,9 +39,15 @@ from tacit.device.profile.store import ProfileStore, taxonomy_name, utc_text
 from tacit.device.profile.user import UserProfile
 from tacit.device.ranking.attention import Attention, PersonalOrder, Placement, text_of
 from tacit.device.sending.decision import Decision, OnlineProfiler
-from tacit.device.sending.exposure import Disclosed, Exposure, ExposureLedger
+from tacit.device.sending.exposure import (
+    Disclosed,
+    Exposure,
+    ExposureLedger,
+    Protection,
+    interest_protection,
+    paper_protection,
+)
 from tacit.device.sending.interests import Chosen, InterestChooser, PassedPages
-from tacit.device.sending.protection import Protection, interest_protection, paper_protection
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.retrieval.sensitive_pages import Concept, concept_name, recogniser

@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tacit.errors import TacitError
-from tacit.web.site import data, exposure, profile, results, settings
+from tacit.web.site import data, profile, results, settings
 from tacit.web.site.door import COOKIE_DAYS, Shield
 from tacit.web.site.site import Site
 
@@ -33,7 +33,7 @@ def page_application(site: Site) -> Starlette:
         await site.service.close()
 
     static = str(resources.files("tacit.web") / "static")
-    pages = (results, profile, exposure, data, settings)
+    pages = (results, profile, data, settings)
     return Starlette(
         routes=[
             *[route for page in pages for route in page.routes(site)],

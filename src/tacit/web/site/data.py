@@ -1,4 +1,4 @@
-"""The data page: import a history, export everything, erase everything."""
+"""The pages of what is kept: import, export and erase it; what each engine received, request by request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tacit.device.profile.imports import browser_histories, browsing_history
@@ -56,9 +56,12 @@ _PATIENCE = 1.5
 
 
 def routes(site: Site) -> list[Route]:
-    """The routes of the data page."""
-    page = _DataPage(site)
+    """The routes of the data page and of exposure."""
+    page, exposure = _DataPage(site), _ExposurePage(site)
     return [
+        Route("/exposure", exposure.show),
+        Route("/exposure/requests.txt", exposure.text),
+        Route("/exposure/forget", posted(exposure.forget), methods=["POST"]),
         Route("/data", page.show),
         Route("/data/progress", page.progress),
         Route("/data/export", page.export),
@@ -247,3 +250,57 @@ def export_everything(site: Site) -> dict[str, Any]:
         "lenses": lenses(state),
         "rules": site.rules.rules,
     }
+
+
+_ON_A_PAGE = 50
+
+
+class _ExposurePage:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def show(self, request: Request) -> Response:
+        """Show what each engine received, and the newest requests."""
+        site = self._site
+        text = request.query_params.get("page", "1")
+        part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
+        total = sum(site.sent.count().values())
+        listed = site.sent.all(_ON_A_PAGE, (part - 1) * _ON_A_PAGE)
+        entries = site.guard.exposure_entries(sent.exposure for sent in listed if sent.exposure is not None)
+        requests = [
+            (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
+        ]
+        return site.render(
+            request,
+            "exposure.html",
+            disclosed=site.guard.disclosed(),
+            requests=requests,
+            part=part,
+            parts=-(-total // _ON_A_PAGE),
+            total=total,
+        )
+
+    def text(self, _request: Request) -> Response:
+        """List all requests as they left but for keys, each after a line that says when and to whom."""
+        pieces = [
+            f"=== {one.time.isoformat()} to {one.engine} at {one.address}\n{one.text}\n"
+            for one in reversed(self._site.sent.all())
+        ]
+        secrets = secrets_of([*self._site.engines, *engines(self._site.state)])
+        return PlainTextResponse(
+            without_secrets("\n".join(pieces), secrets),
+            headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'},
+        )
+
+    def forget(self, _request: Request, form: FormData) -> Response:
+        """Forget the record of one query that was sent, or of all that one engine was."""
+        engine, which = str(form.get("engine", "")), str(form.get("exposure", ""))
+        if engine:
+            gone = self._site.guard.forget(upstream=engine).exposures
+            said = f"{gone:,} records about {engine} are deleted here. It still knows what it received."
+            return self._site.done("/exposure", said)
+        if not (which.isascii() and which.isdigit()):
+            raise InputError("say which record to forget.")
+        self._site.guard.forget(exposure=int(which))
+        said = "The record is deleted here. The engine still knows what it received."
+        return self._site.done("/exposure", said)
