@@ -20,20 +20,12 @@ import pyarrow as pa
 
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file, check_output
-from tacit.searchlog.readers import (
-    Block,
-    ObjectsReader,
-    Opening,
-    Parsed,
-    Reader,
-    Reading,
-    Source,
-    TableReader,
-    find_sources,
-    reader_for,
-)
+from tacit.searchlog.readers import reader_for
 from tacit.searchlog.readers.inspection import DELIMITERS_IN_WORDS, looked_at
-from tacit.searchlog.readers.protocol import BadLines, Reason
+from tacit.searchlog.readers.objects import ObjectsReader
+from tacit.searchlog.readers.protocol import BadLines, Block, Parsed, Reader, Reading, Reason
+from tacit.searchlog.readers.source import Opening, Source, find_sources
+from tacit.searchlog.readers.typed import TableReader
 from tacit.searchlog.schema import LogWriter, begins_as_parquet
 from tacit.validation import flag, real, text, whole
 

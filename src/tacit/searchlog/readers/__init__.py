@@ -20,26 +20,12 @@ from tacit.searchlog.readers.access import AccessReader
 from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.inspection import looked_at
 from tacit.searchlog.readers.objects import EXPORTS, ObjectsReader
-from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading
+from tacit.searchlog.readers.protocol import ColumnMapping, Reader, Reading
 from tacit.searchlog.readers.published import AolReader, ExciteReader
-from tacit.searchlog.readers.source import Opening, Source, find_sources, foreign
-from tacit.searchlog.readers.typed import DatabaseReader, ParquetReader, TableReader
+from tacit.searchlog.readers.source import Source, find_sources, foreign
+from tacit.searchlog.readers.typed import DatabaseReader, ParquetReader
 
-__all__ = [
-    "FORMATS",
-    "Block",
-    "ColumnMapping",
-    "ObjectsReader",
-    "Opening",
-    "Parsed",
-    "Reader",
-    "Reading",
-    "Source",
-    "TableReader",
-    "find_sources",
-    "reader_for",
-    "readers",
-]
+__all__ = ["FORMATS", "ColumnMapping", "Reading", "Source", "find_sources", "reader_for", "readers"]
 
 _DATABASES = ("sqlite", "duckdb")
 FORMATS = ("aol", "excite", "csv", "tsv", "jsonl", *EXPORTS, "access", "parquet", *_DATABASES)
