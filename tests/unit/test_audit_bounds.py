@@ -12,7 +12,6 @@ from tacit.audit.bounds import (
     at_least,
     at_most,
     chance_of_guesses,
-    could_notice,
     epsilon_at,
     most_power,
     one_run_epsilon,
@@ -80,7 +79,7 @@ def test_the_bound_of_one_run_is_where_the_chance_is_alpha() -> None:
     assert chance_of_guesses(296, 400, 400, found, 1e-6) == pytest.approx(0.05, rel=1e-3)
     assert 0.8 < found < 0.9  # ZEALOUS, ε = 1: 74% of 400 canaries
     assert one_run_epsilon(205, 400, 400) == 0
-    assert could_notice(400) == pytest.approx(4.88, abs=0.02)
+    assert one_run_epsilon(400, 400, 400) == pytest.approx(4.88, abs=0.02)
 
 
 LAPLACE = LaplaceCounts(2.0, 2)

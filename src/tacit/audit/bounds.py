@@ -151,16 +151,9 @@ def one_run_epsilon(right: int, guesses: int, coins: int, delta: float = 0.0, al
         return 0.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        if chance_of_guesses(right, guesses, coins, middle, delta) < alpha:
-            low = middle
-        else:
-            high = middle
+        shown = chance_of_guesses(right, guesses, coins, middle, delta) < alpha
+        low, high = (middle, high) if shown else (low, middle)
     return low
-
-
-def could_notice(coins: int, delta: float = 0.0, alpha: float = SHOWN) -> float:
-    """The largest ε that so many guesses can show: all of them right."""
-    return one_run_epsilon(coins, coins, coins, delta, alpha)
 
 
 def best_line(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tacit.audit.page import table
+from tacit.audit.page import HELD, table
 from tacit.display import Displayed
 from tacit.validation import real
 
@@ -65,10 +65,9 @@ class GuardAudit(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        headings = {"says": "What must hold", "holds": "", "found": "Found"}
-        checks = [dict(zip(headings, each, strict=True)) for each in self.held]
+        checks = [dict(zip(HELD, each, strict=True)) for each in self.held]
         names = ("audit", "claim", "measured", "rows", "not_claimed", "verdict", "sentence", "sensitive")
-        tables = [table("What is claimed", checks, headings, (1, 2, 3))] if checks else []
+        tables = [table("What is claimed", checks, HELD, (1, 2, 3))] if checks else []
         parts = {"title": self._summary(), "about": f"Claimed: {self.claim} {self.about}"} | dict(self.figure)
         parts |= {"rows": self.rows, "tables": [*tables, *self.tables], "notes": self._notes()[1:]}
         found = {name: getattr(self, name) for name in names} | dict(self.more)

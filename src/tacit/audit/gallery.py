@@ -326,7 +326,7 @@ def _refused(plan: Plan[Any], source: RandomSource) -> bool:
     """Whether execution refuses to publish counts that are not whole numbers."""
     import pyarrow as pa
 
-    rows = pa.table({"query": ["tea"] * 1, "count": [1000]})
+    rows = pa.table({"query": ["tea"], "count": [1000]})
     try:
         execution.execute(plan.schedule, {"queries": rows}, source)
     except pa.ArrowInvalid:

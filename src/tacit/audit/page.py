@@ -16,6 +16,7 @@ from tacit.files import atomic_file, check_output
 from tacit.pages import render
 
 PAGE = "audit.html"
+HELD = {"says": "What must hold", "holds": "", "found": "Found"}
 
 
 def share(epsilon: float | None) -> float:
@@ -107,7 +108,6 @@ def _release(result: Mapping[str, Any]) -> dict[str, Any]:
     columns = {"pair": "Neighbouring logs", "delta": "planned for δ", "event": "What is looked at"}
     columns |= {"epsilon": "ε at δ, at least", "curve": "whole curve, at least"}
     columns |= {"noticeable": "would notice ε above"}
-    held = {"says": "What must hold", "holds": "", "found": "Found"}
     caption = f"With {measured['confidence']:.0%} confidence; an audit fails at one in a million."
     return {
         "title": f"Audit of {result['mechanism']}",
@@ -116,7 +116,7 @@ def _release(result: Mapping[str, Any]) -> dict[str, Any]:
         "question": "Was this person in the log?",
         "rows": rows,
         "tables": [
-            table("Exact checks", result["checks"], held, (1, 2, 3)),
+            table("Exact checks", result["checks"], HELD, (1, 2, 3)),
             table("Attacks", result["attacks"], columns, (1, 3), caption),
         ],
     }

@@ -97,14 +97,10 @@ class Replicas:
 
     def runs(self, log: int, runs: int, source: RandomSource) -> Outputs:
         """So many runs on one log of the pair."""
-        width = max(1, self._width())
+        held = self.counted.holdings
+        width = max(1, len(self.keys()) if held is None else held[1].starts.size)
         sizes = [min(_CELLS // width + 1, runs - start) for start in range(0, runs, _CELLS // width + 1)]
         return np.concatenate([self._pass(log, size, source) for size in sizes])
-
-    def _width(self) -> int:
-        if self.counted.holdings is not None:
-            return self.counted.holdings[1].starts.size
-        return len(self.keys())
 
     def _pass(self, log: int, runs: int, source: RandomSource) -> Outputs:
         if self.counted.holdings is not None:
