@@ -166,12 +166,10 @@ def verify(
         "The chain shows changes inside it. Whether its end was cut off, or all of it rewritten, shows only "
         "against a hash published earlier: --head."
     )
+    counted = f": {state.length} entries, {len(state.account.charged)} charges within the budget"
     emit(
         result,
-        Text.assemble(
-            ("sound", "green"),
-            f": {state.length} entries, {len(state.account.charged)} charges within the budget",
-        ),
+        Text.assemble(("sound", "green"), counted),
         unseen if head is None else "The published hash is in the chain: nothing up to it was changed.",
         *_warnings(state),
         f"head: {state.head}",

@@ -135,10 +135,8 @@ def approve(
     if new_key is not None:
         public = approvals.new_key(new_key)
         result = {"key": str(new_key), "public": f"{new_key}.pub", "public_key": public}
-        said = [
-            f"{new_key}: yours alone; keep it, and a copy",
-            f"{new_key}.pub: give this one away ({public})",
-        ]
+        said = [f"{new_key}: yours alone; keep it, and a copy"]
+        said.append(f"{new_key}.pub: give this one away ({public})")
     elif key is not None:
         made = [approvals.approve(folder, key, approver, ledger) for folder in releases or ()]
         result = {"approvals": [asdict(each) for each in made]}

@@ -22,7 +22,7 @@ from tacit import __version__
 from tacit.errors import InputError
 from tacit.files import atomic_directory, check_output_folder
 from tacit.pages import templates
-from tacit.privacy.ledger import Entry, Ledger, LedgerState
+from tacit.privacy.ledger import Ledger, LedgerState
 from tacit.privacy.ledger.register import require_newest
 from tacit.release.document.manifest import MANIFEST
 from tacit.release.document.page import PAGE, usual_error
@@ -121,21 +121,18 @@ def publish_site(
     )
 
 
+@dataclass
 class _Site:
-    def __init__(
-        self,
-        folder: Path,
-        releases: Sequence[Crossed],
-        state: LedgerState,
-        reports: Mapping[str, str],
-        now: datetime,
-        address: str,
-    ) -> None:
-        self.folder, self.releases, self.state, self.reports = folder, releases, state, reports
-        self.now, self.address = now, address
-        self.missing: list[Missing] = missing_periods(releases, now)
-        newest = releases[-1].manifest["about"]
-        self.title = newest["data_set"] or "A search log"
+    folder: Path
+    releases: Sequence[Crossed]
+    state: LedgerState
+    reports: Mapping[str, str]
+    now: datetime
+    address: str
+
+    def __post_init__(self) -> None:
+        self.missing = missing_periods(self.releases, self.now)
+        self.title = self.releases[-1].manifest["about"]["data_set"] or "A search log"
         self.environment = templates("tacit.web.published", number=_number)
 
     def write(self) -> None:
@@ -144,7 +141,9 @@ class _Site:
         static = resources.files("tacit.web.published") / "static"
         for name in ("site.css", "site.js", "icon.svg"):
             (self.folder / "assets" / name).write_bytes((static / name).read_bytes())
-        unseen = absent(self.state.entries, self.releases)
+        here = {int(each.manifest["ledger"]["entry"]) for each in self.releases}
+        # charged, and no release is here: withdrawn, forgotten, or never finished
+        unseen = [entry for entry in self.state.entries if entry.number not in here]
         self._page("index.html", "index.html.j2", unseen=[e for e in unseen if e.standing == "released"])
         self._page(
             "budget.html", "budget.html.j2", unseen=unseen, account=self.state.account, head=self.state.head
@@ -176,15 +175,11 @@ class _Site:
 
     def _explored(self) -> str:
         """What the explorer must know of each release before its data are loaded."""
-        listed = [
-            {
-                "name": each.name,
-                "period": each.period,
-                "tables": [part.table for part in each.plan.schedule],
-                "rows": sum(table["rows"] for table in each.manifest["published"].values()),
-            }
-            for each in self.releases
-        ]
+        listed = []
+        for each in self.releases:
+            tables = [part.table for part in each.plan.schedule]
+            rows = sum(table["rows"] for table in each.manifest["published"].values())
+            listed.append({"name": each.name, "period": each.period, "tables": tables, "rows": rows})
         return json.dumps(listed, ensure_ascii=False)
 
     def _registry(self) -> dict[str, Any]:
@@ -325,9 +320,3 @@ def _named(series: str, begins: datetime, ends: datetime, step: timedelta) -> It
 def _usual(moments: list[datetime]) -> timedelta:
     gaps = [(moments[at] - moments[at - 1]).total_seconds() for at in range(1, len(moments))]
     return timedelta(seconds=sorted(gaps)[len(gaps) // 2])
-
-
-def absent(entries: Sequence[Entry], releases: Sequence[Crossed]) -> list[Entry]:
-    """Charges of the ledger for which no release is here: withdrawn, forgotten, or never finished."""
-    here = {int(each.manifest["ledger"]["entry"]) for each in releases}
-    return [entry for entry in entries if entry.number not in here]
