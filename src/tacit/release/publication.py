@@ -52,19 +52,8 @@ from tacit.privacy import Guarantee, GuaranteeKind
 from tacit.privacy.ledger import Entry, Ledger, LedgerState, Register, budget_of, open_ledger
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release import prose
+from tacit.release.document import manifest as manifests
 from tacit.release.document.about import About, about_file, read_about
-from tacit.release.document.manifest import (
-    FORMAT,
-    MANIFEST,
-    describe_table,
-    file_hash,
-    following,
-    manifest_text,
-    mechanism_of,
-    paper_of,
-    read_manifest,
-    verdict_of,
-)
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells, write_parquet
 from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
@@ -139,7 +128,7 @@ class Release(Displayed):
     @property
     def verdict(self) -> ReleaseVerdict:
         """How strong the protection is, of all releases of the data set so far."""
-        return verdict_of(mechanism_of(self.manifest), self.manifest)
+        return manifests.verdict_of(manifests.mechanism_of(self.manifest), self.manifest)
 
     def __getattr__(self, name: str) -> pa.Table:
         tables = self.__dict__.get("tables", {})
@@ -364,7 +353,7 @@ def publish_log(
             tables = withheld(tables, scrub=order.preparation.scrub)
             report("writing")
             manifest = write_release(folder, order, tables, entry)
-            order.ledger.note_release(entry, file_hash(folder / MANIFEST))
+            order.ledger.note_release(entry, manifests.file_hash(folder / manifests.MANIFEST))
             _remember(order.ledger, report)
     except LogError as error:
         damage = damage_of(order.log)
@@ -411,7 +400,7 @@ def _confirm(ledger: Ledger, entry: Entry, report: Callable[[str], object]) -> N
 def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object]) -> str:
     """Say what to say when the work ended after the charge: nothing was published, or all of it."""
     try:
-        published = read_manifest(order.output)["ledger"]["hash"] == entry.hash
+        published = manifests.read_manifest(order.output)["ledger"]["hash"] == entry.hash
     except (OSError, KeyError, TypeError, IntegrityError):
         published = False
     if published:
@@ -438,9 +427,12 @@ def write_release(folder: Path, order: Order, tables: Tables, entry: Entry) -> d
     manifest = _manifest(order, tables, files, entry)
     files[PAGE] = folder / PAGE
     # As whoever verifies it can make it again: from what the manifest says, not from paths of this machine.
-    files[PAGE].write_text(render_page(mechanism_of(manifest), manifest, tables), encoding="utf-8")
-    manifest["files"][PAGE] = {"sha256": file_hash(files[PAGE]), "bytes": files[PAGE].stat().st_size}
-    (folder / MANIFEST).write_text(manifest_text(manifest), encoding="utf-8")
+    files[PAGE].write_text(render_page(manifests.mechanism_of(manifest), manifest, tables), encoding="utf-8")
+    manifest["files"][PAGE] = {
+        "sha256": manifests.file_hash(files[PAGE]),
+        "bytes": files[PAGE].stat().st_size,
+    }
+    (folder / manifests.MANIFEST).write_text(manifests.manifest_text(manifest), encoding="utf-8")
     return manifest
 
 
@@ -449,7 +441,7 @@ def _manifest(order: Order, tables: Tables, files: Mapping[str, Path], entry: En
     mechanism, state = order.mechanism, order.ledger.state()  # with this release charged
     account = state.account
     manifest: dict[str, Any] = {
-        "format": FORMAT,
+        "format": manifests.FORMAT,
         "mechanism": mechanism.name,
         "guarantee": mechanism.guarantee.to_dict(),
         "users": order.users,
@@ -462,14 +454,14 @@ def _manifest(order: Order, tables: Tables, files: Mapping[str, Path], entry: En
             "exact_counts": len(state.unprotected),
         },
         "parts": mechanism.parts(),
-        "paper": paper_of(mechanism),
+        "paper": manifests.paper_of(mechanism),
         "parameters": mechanism.to_dict(),
         "schedule": mechanism.schedule.to_dict(),
         "preparation": order.preparation.to_dict(),
-        "published": {name: describe_table(table) for name, table in tables.items()},
+        "published": {name: manifests.describe_table(table) for name, table in tables.items()},
         "columns": prose.columns(mechanism),
         "files": {
-            name: {"sha256": file_hash(path), "bytes": path.stat().st_size}
+            name: {"sha256": manifests.file_hash(path), "bytes": path.stat().st_size}
             for name, path in sorted(files.items())
         },
         "ledger": {"entry": entry.number, "hash": entry.hash},
@@ -480,4 +472,4 @@ def _manifest(order: Order, tables: Tables, files: Mapping[str, Path], entry: En
             **{name: version(name) for name in _LIBRARIES},
         },
     }
-    return {**manifest, **following(mechanism, manifest)}
+    return {**manifest, **manifests.following(mechanism, manifest)}
