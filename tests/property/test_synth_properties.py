@@ -78,7 +78,7 @@ def test_each_step_does_what_it_is_called(log: SyntheticLog) -> None:
     words = (BEFORE, FIRST, SECOND)
     for block in log.blocks():
         rows = block.rows
-        for user in range(block.users):
+        for user in range(len(block.interests)):
             for at in range(block.bounds[user] + 1, block.bounds[user + 1]):
                 row, before, kind = rows[at], rows[at - 1], rows[at, KIND]
                 added = sum(row[words,] >= 0) - sum(before[words,] >= 0)

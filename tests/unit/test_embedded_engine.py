@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tacit.errors import IntegrityError
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.world import index_folder, wordnet_corpus, wordnet_engine
-from tacit.world.corpus import open_or_build
 
 
 def titles(query: str, k: int = 5) -> list[str]:
@@ -61,5 +60,5 @@ def test_a_damaged_cache_mends_itself(tmp_path, monkeypatch) -> None:
     folder = index_folder()
     folder.mkdir()
     (folder / "meta.json").write_text("{}")
-    assert len(open_or_build()) == 82_115
+    assert len(wordnet_engine.__wrapped__()) == 82_115
     assert len(EmbeddedEngine(folder)) == 82_115

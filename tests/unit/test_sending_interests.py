@@ -80,8 +80,9 @@ def test_a_topic_goes_with_a_query_that_has_its_words_not_words_like_them() -> N
 def test_a_page_near_something_sensitive_never_decides_alone() -> None:
     """It has the query's word and supports a topic that may be sent, but it may be one that escaped."""
     doubtful = "Zwartberg: peloton bikes, hospital doctors and patients and their knees"
-    scores = people_topics().scores([doubtful])[0]
-    assert scores.max() > scores[people_topics().sensitive].max() >= 0.5 * scores.max()
+    people = people_topics()
+    scores = people.scores([doubtful])[0]
+    assert scores.max() > scores[people.people.concept[people.topics] >= 0].max() >= 0.5 * scores.max()
     pages = JudgedTexts([*BIKES, doubtful])
     pages.pages["concept"] = PASSED
     escaped = PassedPages(pages)

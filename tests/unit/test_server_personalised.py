@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InputError, TaxonomyError
-from tacit.retrieval.personalised import exposed_leaves, profile_scores, rank_by_topics
+from tacit.retrieval.personalised import exposed_leaves, rank_by_topics
 from tacit.retrieval.topic_vectors import load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import TopicTree, load_wordnet
 
@@ -48,7 +48,7 @@ def test_preferences_weigh_the_exposed_topics() -> None:
 
 def test_what_is_told_is_checked() -> None:
     with pytest.raises(TaxonomyError):
-        profile_scores("q", RESULTS, ["Top/Nowhere"])
+        rank_by_topics("q", RESULTS, ["Top/Nowhere"])
     with pytest.raises(InputError, match="0 or more"):
         exposed_leaves([COFFEE], {COFFEE: float("nan")})
 

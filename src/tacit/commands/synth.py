@@ -36,14 +36,14 @@ def synth(
     come back and click. Nobody in it is real.
     """
     from tacit.files import check_output
-    from tacit.world.synth import SyntheticLog
+    from tacit.world.synth import SyntheticLog, target
 
     for path in (output, truth):
         if path is not None:
             check_output(path, force=force)
     log = SyntheticLog(users, seed=seed, weeks=weeks, sensitive_share=sensitive_share)
     begun = time.monotonic()
-    with progress("Searching", total=log.expected_records, unit="records") as bar:
+    with progress("Searching", total=target(users, weeks).records, unit="records") as bar:
         bar.describe("Preparing the world (longer the first time)")
 
         def advance(records: int) -> None:

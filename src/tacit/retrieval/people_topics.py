@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,17 +36,6 @@ _SOFT = 0.5
 """The cosine from which on a word speaks for a topic that does not list it."""
 _PART = 0.6
 """How much of its weight a word keeps that stands in a phrase."""
-
-
-class TopicMatch(NamedTuple):
-    """A topic that a text may be about."""
-
-    topic: int
-    """Its number in the people's taxonomy."""
-    score: float
-    """F(d, t); from about 0.5 on it is worth saying."""
-    reasons: tuple[str, ...]
-    """The text's words that say most for it, the strongest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +56,6 @@ class PeopleTopics:
     Attributes:
         people: the taxonomy.
         topics: the numbers of the topics compared, ascending: those that have words.
-        sensitive: whether each of them is.
         matrix: the direction of each.
     """
 
@@ -76,7 +63,6 @@ class PeopleTopics:
         self.people = people
         self.table = table
         self.topics: npt.NDArray[np.int32] = np.array(sorted(people.words), np.int32)
-        self.sensitive: npt.NDArray[np.bool_] = people.concept[self.topics] >= 0
         familiar = self._vectors(np.arange(COMMONEST, FAMILIAR))
         self._mean: _Float32 = familiar.mean(axis=0)
         centred = familiar - self._mean
@@ -93,21 +79,6 @@ class PeopleTopics:
         self.matrix: _Float32 = self._directions()
 
     # -- what a text is about --------------------------------------------------------------------------
-
-    def best(self, text: str, count: int = 3) -> list[TopicMatch]:
-        """The topics that a text is most likely about, best first, each with the words that say so.
-
-        >>> topics = people_topics()
-        >>> [topics.people.tree.names[found.topic] for found in topics.best("sourdough bread", 1)]
-        ['Baking']
-        """
-        scores = self.scores([text])[0]
-        order = np.argsort(-scores, kind="stable")[:count]
-        return [
-            TopicMatch(int(self.topics[column]), float(scores[column]), self.reasons(text, int(column)))
-            for column in order.tolist()
-            if scores[column] > 0
-        ]
 
     def scores(self, texts: Iterable[str], *, soft: bool = True) -> _Float32:
         """F of every text (a row) and every topic (a column, as in :attr:`topics`).
@@ -133,20 +104,7 @@ class PeopleTopics:
         for place, weighed in enumerate(found):
             for row, weight in weighed:
                 rows[place] += weight * row.direction
-        return _unit(rows)
-
-    def reasons(self, text: str, column: int, count: int = 3) -> tuple[str, ...]:
-        """The words of a text that say most for the topic of a column."""
-        said: dict[str, float] = {}
-        for phrase, times in self._phrases(text).items():
-            row = self._row(phrase)
-            if row is not None:
-                own = float(row.shares[row.topics == column].sum()) + float(
-                    row.direction @ self.matrix[column]
-                )
-                said[" ".join(phrase)] = (1 + np.log(times)) * row.weight * own
-        order = sorted((word for word in said if said[word] > 0), key=lambda word: (-said[word], word))
-        return tuple(word for word in order[:count] if said[word] >= said[order[0]] / 4)
+        return unit_rows(rows)
 
     def listed(self, text: str) -> set[int]:
         """The topics that list a word of a text, in singular or plural, or a phrase that stands in it."""
@@ -231,7 +189,7 @@ class PeopleTopics:
         """u(w) of some words of the table."""
         centred = (self._vectors(numbers) - self._mean).astype(np.float32)
         common = ((centred @ self._common) @ self._common.T).astype(np.float32)
-        return _unit(centred - common)
+        return unit_rows(centred - common)
 
     def _phrase_directions(self, phrases: Sequence[Phrase]) -> _Float32:
         """The direction of each phrase: of its hyphenated form, where the table has it, else of its words."""
@@ -242,7 +200,7 @@ class PeopleTopics:
             known = [number for number in numbers if COMMONEST <= number < len(self.table)]
             if known:
                 rows[place] = (self.table.weight[known, None] * self._units(np.array(known))).sum(axis=0)
-        return _unit(rows)
+        return unit_rows(rows)
 
     def _known_words(self) -> tuple[npt.NDArray[np.intp], _Float32]:
         """The vectors of all topics' single words in a row, and where those of each topic begin."""
@@ -262,10 +220,11 @@ class PeopleTopics:
         rows = [
             self._phrase_directions(self.people.words[topic]).mean(axis=0) for topic in self.topics.tolist()
         ]
-        return _unit(np.array(rows, np.float32))
+        return unit_rows(np.array(rows, np.float32))
 
 
-def _unit(rows: _Float32) -> _Float32:
+def unit_rows(rows: _Float32) -> _Float32:
+    """Bring each row to length 1; rows of next to nothing become zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: _Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-6)
     return scaled

@@ -46,10 +46,10 @@ def exposed_leaves(
     return np.array(leaves, np.int32), shares / total if total > 0 else even
 
 
-def profile_scores(
+def rank_by_topics(
     query: str, texts: Sequence[str], topics: Sequence[str], preferences: Mapping[str, float] | None = None
-) -> npt.NDArray[np.float64]:
-    """Score how near each result is to the exposed topics; all 0 where none is exposed.
+) -> list[int]:
+    """The places of the results (in the engine's order) in the order that the topics of a person ask for.
 
     Args:
         query: the query, whose words all results share.
@@ -59,7 +59,7 @@ def profile_scores(
     """
     leaves, shares = exposed_leaves(topics, preferences)
     if len(leaves) == 0 or len(texts) == 0:
-        return np.zeros(len(texts))
+        return list(range(len(texts)))
     people = people_topics()
     asked = {form for word in people.table.content(query) for form in plural_forms(word)}
     left = [" ".join(word for word in words(text) if word.removesuffix("'s") not in asked) for text in texts]
@@ -68,14 +68,7 @@ def profile_scores(
     tree = people.people.tree
     below = [(people.topics >= leaf) & (people.topics < tree.end[leaf]) for leaf in leaves.tolist()]
     nearest = np.stack([scores[:, columns].max(axis=1) for columns in below], axis=1)
-    return nearest.astype(np.float64) @ shares
-
-
-def rank_by_topics(
-    query: str, texts: Sequence[str], topics: Sequence[str], preferences: Mapping[str, float] | None = None
-) -> list[int]:
-    """The places of the results (in the engine's order) in the order that the topics of a person ask for."""
-    scores = profile_scores(query, texts, topics, preferences)
-    value = STRENGTH * scores - np.log(np.arange(1, len(texts) + 1) + STEADINESS)
+    near = nearest.astype(np.float64) @ shares
+    value = STRENGTH * near - np.log(np.arange(1, len(texts) + 1) + STEADINESS)
     order: list[int] = np.argsort(-value, kind="stable").tolist()
     return order

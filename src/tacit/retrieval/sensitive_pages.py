@@ -30,7 +30,6 @@ from tacit.taxonomy.people import Phrase, load_people, people_lines
 from tacit.text.tokens import STOP_WORDS, words
 
 _Float32 = npt.NDArray[np.float32]
-_Concepts = npt.NDArray[np.int8]
 
 PASSED = -1
 """Stands for the concept of a page that is innocent, as far as can be told."""
@@ -87,7 +86,7 @@ class Recogniser:
         self._thresholds = thresholds
         self._concept = topics.people.concept[topics.topics].astype(np.intp)
 
-    def concepts_of(self, texts: Sequence[str], scores: _Float32 | None = None) -> _Concepts:
+    def concepts_of(self, texts: Sequence[str], scores: _Float32 | None = None) -> npt.NDArray[np.int8]:
         """The concept that each text is caught by; :data:`PASSED` or :data:`UNREADABLE` otherwise.
 
         Args:
@@ -161,8 +160,7 @@ class Recogniser:
         """Compute what rule 3 compares with the thresholds, a column a concept."""
         best = self.best_by_concept(scores)
         regression = self.features(texts, scores) @ self._weights.T
-        evidence: _Float32 = _MARGIN * (best[:, :-1] - best[:, -1:]) + _REGRESSION * regression
-        return evidence
+        return _MARGIN * (best[:, :-1] - best[:, -1:]) + _REGRESSION * regression
 
     def described(self) -> list[Concept]:
         """The concepts with what they cover and how well each is recognised, for the person to look at."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
+from tacit.retrieval.people_topics import unit_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
 
@@ -60,13 +61,6 @@ class TopicVectors:
         return rows, cosines
 
 
-def _unit(rows: _Float32) -> _Float32:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled = np.zeros(rows.shape, np.float32)
-    np.divide(rows, lengths, out=scaled, where=lengths > 1e-6)
-    return scaled
-
-
 @cache
 def wordnet_topic_vectors() -> TopicVectors:
     """The directions of WordNet's noun meanings: synonyms twice, the gloss, and a part of the parent's."""
@@ -81,35 +75,31 @@ def wordnet_topic_vectors() -> TopicVectors:
     return TopicVectors(tree, _cached(tree, table, b"wordnet", make), table)
 
 
-def load_topic_vectors(
-    tree: TopicTree, pages: Iterable[tuple[int, str]] = (), table: WordTable | None = None
-) -> TopicVectors:
+def load_topic_vectors(tree: TopicTree, pages: Iterable[tuple[int, str]] = ()) -> TopicVectors:
     """The directions of any taxonomy's topics.
 
     Args:
         tree: the taxonomy.
         pages: texts filed under its topics, with the topic of each.
-        table: the word table; the bundled one if none is given.
     """
     if tree is load_wordnet().tree:
         return wordnet_topic_vectors()
-    table = table or load_word_table()
+    table = load_word_table()
     filed = list(pages)
     identity = hashlib.sha256("\n".join(f"{topic} {text}" for topic, text in filed).encode()).digest()
-    words = table
 
     def make() -> _Float32:
-        own = _name_vectors(tree, words)
+        own = _name_vectors(tree, table)
         glosses = wordnet_topic_vectors()
         for begin in range(1, len(tree), _AT_ONCE):
             nearest, _ = glosses.nearest(own[begin : begin + _AT_ONCE], _NEAREST_GLOSSES)
-            own[begin : begin + _AT_ONCE] += _BORROWED * _unit(glosses.matrix[nearest].mean(axis=1))
+            own[begin : begin + _AT_ONCE] += _BORROWED * unit_rows(glosses.matrix[nearest].mean(axis=1))
         if filed:
             sums = np.zeros_like(own)
-            np.add.at(sums, [topic for topic, _ in filed], words.directions(text for _, text in filed))
-            own = _unit(own) + _PAGES * _unit(sums)
+            np.add.at(sums, [topic for topic, _ in filed], table.directions(text for _, text in filed))
+            own = unit_rows(own) + _PAGES * unit_rows(sums)
         own[0] = 0
-        return _unit(own)
+        return unit_rows(own)
 
     return TopicVectors(tree, _cached(tree, table, identity, make), table)
 
@@ -132,7 +122,7 @@ def _centred(rows: _Float32) -> _Float32:
         return np.zeros_like(rows)
     centred = rows - rows.mean(axis=0, where=known[:, None])
     centred[~known] = 0
-    return _unit(centred)
+    return unit_rows(centred)
 
 
 def _cached(tree: TopicTree, table: WordTable, identity: bytes, make: Callable[[], _Float32]) -> _Float32:

@@ -78,16 +78,11 @@ def build_index() -> EmbeddedEngine:
     return EmbeddedEngine(folder)
 
 
-def open_or_build() -> EmbeddedEngine:
-    """The index in the cache folder, built when it is missing or cannot be read."""
+@cache
+def wordnet_engine() -> EmbeddedEngine:
+    """The search engine over the WordNet corpus; its index is built when missing or unreadable (seconds)."""
     folder = index_folder()
     if folder.exists():
         with suppress(IntegrityError):
             return EmbeddedEngine(folder)
     return build_index()
-
-
-@cache
-def wordnet_engine() -> EmbeddedEngine:
-    """The search engine over the WordNet corpus; the first call ever builds its index (seconds)."""
-    return open_or_build()

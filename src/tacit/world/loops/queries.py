@@ -130,15 +130,6 @@ def _usual(state: State, lexicon: Lexicon, which: int) -> int:
 
 
 @compiled
-def _above(lexicon: Lexicon, meaning: int, levels: int) -> int:
-    """The topic so many levels above ``meaning``, but not above the root."""
-    for _ in range(levels):
-        if lexicon.parent[meaning] > 0:
-            meaning = int(lexicon.parent[meaning])
-    return meaning
-
-
-@compiled
 def _word_beside(state: State, lexicon: Lexicon, meaning: int, home: int) -> int:
     """A word to stand after the noun: of its context, a related topic, a place, any noun, a usual one."""
     source = uniform(state)
@@ -149,7 +140,10 @@ def _word_beside(state: State, lexicon: Lexicon, meaning: int, home: int) -> int
         return int(lexicon.context[start + int(place * place * (stop - start))])
     source -= _FROM_CONTEXT
     if source < _FROM_RELATED:
-        return _name(state, lexicon, _meaning_within(state, lexicon, _above(lexicon, meaning, _RELATED_BY)))
+        for _ in range(_RELATED_BY):
+            if lexicon.parent[meaning] > 0:
+                meaning = int(lexicon.parent[meaning])
+        return _name(state, lexicon, _meaning_within(state, lexicon, meaning))
     source -= _FROM_RELATED
     if source < _FROM_PLACES:
         if uniform(state) < _AT_HOME:
@@ -295,9 +289,6 @@ def mistype(text: npt.NDArray[np.uint8], length: int, slip: int, keys: npt.NDArr
     return length
 
 
-_SPACE = 32
-
-
 @compiled
 def spell(
     rows: npt.NDArray[np.int32], spelling: Spelling, room: int
@@ -319,7 +310,7 @@ def spell(
             if phrase < 0:
                 continue
             if at > start:
-                written[at] = _SPACE
+                written[at] = 32  # a space
                 at += 1
             for byte in range(bounds[phrase], bounds[phrase + 1]):
                 written[at] = text[byte]

@@ -55,13 +55,10 @@ wrestling|boxing|running|bicycle|garden|tree|grass|tool|paint|kitchen|bathroom|b
 """Where everybody goes now and then, most frequent first: each is a noun that WordNet knows."""
 
 
-_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-
-
 def neighbouring_keys() -> npt.NDArray[np.uint8]:
     """For each letter a to z the letters left and right of it on the keyboard."""
     keys = np.zeros((26, 2), np.uint8)
-    for row in _ROWS:
+    for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm"):
         around = row[1] + row + row[-2]  # a letter at the end of a row has its one neighbour twice
         for place, letter in enumerate(row):
             keys[ord(letter) - 97] = ord(around[place]), ord(around[place + 2])
@@ -194,13 +191,6 @@ def _places(wordnet: WordNet, phrases: _Phrases) -> list[int]:
     return sorted(found, key=lambda phrase: (-found[phrase], phrase))
 
 
-def _spell(phrases: list[str]) -> Spelling:
-    column = normalise_column(pa.array(phrases, pa.large_string()))
-    _, bounds, text = column.buffers()
-    spelled = np.frombuffer(bounds, np.int64)[: len(phrases) + 1]
-    return Spelling(np.frombuffer(text, np.uint8), spelled, neighbouring_keys())
-
-
 def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
     synsets = range(len(wordnet))
     lemma_bounds, lemmas = _flatten(
@@ -245,4 +235,7 @@ def load_world() -> World:
     phrases = _Phrases(wordnet.vocabulary)
     lexicon = _compile_lexicon(wordnet, phrases)
     spelled = list(phrases.number)
-    return World(lexicon, _spell(spelled), choose_interests(wordnet), spelled)
+    _, bounds, text = normalise_column(pa.array(spelled, pa.large_string())).buffers()
+    starts = np.frombuffer(bounds, np.int64)[: len(spelled) + 1]
+    spelling = Spelling(np.frombuffer(text, np.uint8), starts, neighbouring_keys())
+    return World(lexicon, spelling, choose_interests(wordnet), spelled)

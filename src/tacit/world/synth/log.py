@@ -42,7 +42,6 @@ SPREAD = 1.5
 """Standard deviation of the logarithm of a user's records."""
 MOST_PER_WEEK = 770
 """Nobody has more records per week than this (10,010 in 13 weeks): a person, not a robot."""
-_HALVINGS = 40
 
 
 def _records(deviations: npt.NDArray[np.float64], location: float, most: int) -> npt.NDArray[np.int64]:
@@ -54,7 +53,7 @@ def _law(users: int, mean: float, most: int) -> npt.NDArray[np.int64]:
     """The records of all users, fewest first, with the given mean (rounding and bounds included)."""
     deviations = special.ndtri((np.arange(users) + 0.5) / users)
     low, high = np.log(mean) - 4 * SPREAD, np.log(mean) + 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if _records(deviations, middle, most).mean() < mean else (low, middle)
     return _records(deviations, high, most)
@@ -88,14 +87,6 @@ class UserBlock:
     hashes: npt.NDArray[np.uint64]
     """A 64-bit hash of each submission's text."""
     interests: npt.NDArray[np.int32]
-
-    @property
-    def users(self) -> int:
-        return len(self.bounds) - 1
-
-    @property
-    def records(self) -> int:
-        return len(self.of_row)
 
 
 def user_names(first: int, count: int) -> pa.Array:
@@ -137,8 +128,7 @@ def week_rhythm() -> npt.NDArray[np.float64]:
     hour, day = hours % 24, (hours // 24 + BEGINNING.weekday()) % 7
     # Lowest about 5 in the morning, a broad afternoon, a peak about 9 in the evening.
     daily = 0.12 + np.exp(-(((hour - 14) / 5.0) ** 2)) + 0.75 * np.exp(-(((hour - 21) / 2.2) ** 2))
-    weekly = np.where(day >= 5, 0.86, 1.0)
-    weight = daily * weekly
+    weight = daily * np.where(day >= 5, 0.86, 1.0)
     return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
 
 
@@ -182,47 +172,36 @@ class Factory:
     def _seconds(
         self, first_user: int, bounds: npt.NDArray[np.int64], pauses: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
-        """Time each submission, from the seconds since the one before (0 begins a session)."""
+        """Time each submission, from the seconds since the one before (0 begins a session).
+
+        Whoever is too busy for the span hurries: pauses shrink until everything fits, which no ordinary user
+        needs. Sessions move later until they keep their breaks, then back inside the span.
+        """
         span = self.weeks * 604_800
         counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
         begins = draw_begins(self.seed, first_user, counts, self._rhythm, self.weeks)
         begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
         begins -= np.repeat(np.arange(len(counts)), counts) * span
-        return place_submissions(bounds, pauses, begins, counts, span)
-
-
-def place_submissions(
-    bounds: npt.NDArray[np.int64],
-    pauses: npt.NDArray[np.int32],
-    begins: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    span: int,
-) -> npt.NDArray[np.int64]:
-    """Time the submissions of some users, whose sessions keep their breaks inside ``span``.
-
-    A person this busy hurries: pauses shrink until everything fits, which no ordinary user needs. Sessions
-    move later until they keep their breaks, then back inside the span.
-    """
-    rows = np.diff(bounds)
-    total = np.add.reduceat(pauses, bounds[:-1], dtype=np.int64)
-    room = span - counts * (SESSION_BREAK + 1) - rows
-    hurry = np.minimum(1.0, room / np.maximum(total, 1))
-    steps = np.maximum(1, (pauses * np.repeat(np.where(total > 0, hurry, 1.0), rows)).astype(np.int64))
-    steps[pauses == 0] = 0
-    session = np.cumsum(pauses == 0) - 1
-    lengths = np.bincount(session, steps).astype(np.int64)
-    user, taken = np.repeat(np.arange(len(counts)), counts), np.cumsum(lengths + SESSION_BREAK)
-    first = np.cumsum(counts) - counts
-    before = taken - lengths - SESSION_BREAK  # what earlier sessions of the user take
-    before -= before[first][user]
-    apart = 8 * span * user  # so that no user's sessions move another's
-    begins = np.maximum.accumulate(begins - before + apart) - apart + before
-    after = (taken[first + counts - 1])[user] - taken + lengths  # this session, and the later ones
-    last = np.minimum.accumulate((begins + after + apart)[::-1])[::-1] - apart
-    begins = np.minimum(last, span - 1) - after
-    passed = np.cumsum(steps)
-    found: npt.NDArray[np.int64] = begins[session] + passed - passed[pauses == 0][session]
-    return found
+        rows = np.diff(bounds)
+        total = np.add.reduceat(pauses, bounds[:-1], dtype=np.int64)
+        room = span - counts * (SESSION_BREAK + 1) - rows
+        hurry = np.minimum(1.0, room / np.maximum(total, 1))
+        steps = np.maximum(1, (pauses * np.repeat(np.where(total > 0, hurry, 1.0), rows)).astype(np.int64))
+        steps[pauses == 0] = 0
+        session = np.cumsum(pauses == 0) - 1
+        lengths = np.bincount(session, steps).astype(np.int64)
+        user, taken = np.repeat(np.arange(len(counts)), counts), np.cumsum(lengths + SESSION_BREAK)
+        first = np.cumsum(counts) - counts
+        before = taken - lengths - SESSION_BREAK  # what earlier sessions of the user take
+        before -= before[first][user]
+        apart = 8 * span * user  # so that no user's sessions move another's
+        begins = np.maximum.accumulate(begins - before + apart) - apart + before
+        after = (taken[first + counts - 1])[user] - taken + lengths  # this session, and the later ones
+        last = np.minimum.accumulate((begins + after + apart)[::-1])[::-1] - apart
+        begins = np.minimum(last, span - 1) - after
+        passed = np.cumsum(steps)
+        found: npt.NDArray[np.int64] = begins[session] + passed - passed[pauses == 0][session]
+        return found
 
 
 TRUTH_SCHEMA = pa.schema(
@@ -259,7 +238,7 @@ def truth_table(block: UserBlock) -> pa.Table:
     }
     return pa.Table.from_arrays(
         [
-            user_names(block.first_user, block.users),
+            user_names(block.first_user, len(block.interests)),
             *(pa.ListArray.from_arrays(bounds, values) for bounds, values in lists.values()),
         ],
         schema=TRUTH_SCHEMA,
@@ -346,11 +325,6 @@ class SyntheticLog:
         if not 0 <= self.sensitive_share <= 1:
             raise ParameterError.outside("sensitive share", self.sensitive_share, "in [0, 1]")
 
-    @property
-    def expected_records(self) -> int:
-        """The records that AOL's shape asks for."""
-        return target(self.users, self.weeks).records
-
     def blocks(self, threads: int | None = None) -> Iterator[UserBlock]:
         """The log in blocks of users, in order; the same for any number of ``threads``."""
         threads = threads or min(os.cpu_count() or 1, 8)
@@ -412,14 +386,14 @@ class SyntheticLog:
                     truth_file.write_table(truth_table(block))
                 next_pages = int(np.count_nonzero(block.rows[:, KIND] == RecordKind.NEXT_PAGE))
                 counted.update(
-                    records=block.records,
-                    clicks=block.records - block.log["rank"].null_count,
+                    records=len(block.log),
+                    clicks=len(block.log) - block.log["rank"].null_count,
                     new_queries=len(block.rows) - next_pages,
                     next_pages=next_pages,
                 )
                 asked.append(np.unique(block.hashes))
                 if advance is not None:
-                    advance(block.records)
+                    advance(len(block.log))
         # Queries are distinguished by 64-bit hashes: among ten million two share one with a probability of
         # three in a million.
         got = LogShape(users=self.users, distinct_queries=len(np.unique(np.concatenate(asked))), **counted)
