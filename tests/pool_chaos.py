@@ -17,7 +17,7 @@ from itertools import count
 
 import numpy as np
 
-from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Why, next_period
+from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Refuse, Rules, Why, next_period
 from tacit.pool.protocol.gateway import GatewayLog, Logged
 from tacit.pool.protocol.template import parse_template
 from tacit.pool.protocol.tree import grow_tree
@@ -228,8 +228,8 @@ class Chaos:
         """Lose the memory, with or without a word to those who wait."""
         now = self.pool_clock(time)
         if self.chance(0.3):
-            self.act(self.pool.forget(), time)
-            return
+            waiting = list(self.pool._tickets)
+            self.act(tuple(Refuse(ticket, Why.FORGOTTEN) for ticket in waiting), time)
         self.pool = self.new_pool()
         self.highest = next_period(self.highest, now, self.rules.period)
         self.act(self.pool.open_period(self.highest, now), time)

@@ -329,18 +329,20 @@ def test_who_leaves_the_set_is_no_longer_counted_in_it() -> None:
     assert not driven.entries
 
 
-def test_what_is_forgotten_is_told_and_counts_no_more() -> None:
+def test_what_a_lost_machine_had_sent_counts_no_more() -> None:
     driven = Driven()
     for person in "abc":
         driven.ask(person, 2, 0.0)
     (send,) = driven.pool.deposit("d", "d in 1", 1, 2, 0.0)
     assert isinstance(send, Batch)
     assert driven.pool.people(0.0) == 3
-    assert driven.pool.forget() == (Refuse("d", Why.FORGOTTEN),) and driven.pool.people(0.0) == 0
     answer = driven.log(send, 1.0)
+    driven.pool = QueryCounter(TREE, driven.rules)
+    driven.pool.open_period(2, 1.0)
+    assert driven.pool.people(1.0) == 0
     assert driven.pool.answered(send.number, answer, 1.0) == ()
-    driven.ask("e", 2, 1.0)
-    driven.ask("f", 2, 1.0)
+    driven.ask("e", 2, 1.0, period=2)
+    driven.ask("f", 2, 1.0, period=2)
     assert len(driven.entries) == 4
     with pytest.raises(InputError):
         driven.pool.open_period(1, 2.0)  # the number of a period does not come again

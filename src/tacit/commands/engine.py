@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tacit.commands.options import Host, Port
-from tacit.commands.servers import announcement, listen, run
+from tacit.commands.servers import listen, run
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import progress
 
@@ -43,8 +43,7 @@ def serve(
         service.search("ready")
         address = f"{server.address}/search"
         title = f"Search server at {address}?q=…"
-        started = announcement(title, server, {"address": address}, [])
-        run(lambda: engine_application(service), server, started)
+        run(lambda: engine_application(service), server, title, {"address": address})
 
 
 register = verb_group(

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag, Host, Port
-from tacit.commands.servers import announcement, listen, run
+from tacit.commands.servers import listen, run
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, speaks_json, table
 
@@ -278,8 +278,7 @@ def _run(
 ) -> None:
     host, port, workers = where
     server = listen(host, port)
-    started = announcement(f"{name} at {server.address}", server, result, says)
-    run(make, server, started, workers, beside)
+    run(make, server, f"{name} at {server.address}", result, says, workers, beside)
 
 
 def verify(

@@ -33,23 +33,23 @@ def listen(host: str, port: int) -> Listening:
     return Listening(opened, f"http://{shown}:{opened.getsockname()[1]}")
 
 
-def announcement(
-    title: str, server: Listening, result: Mapping[str, Any], says: Sequence[str]
-) -> Callable[[], None]:
-    """Return what says, when the server answers, its address and what it does, a line each."""
-    said = {"address": server.address, **result}
-    return lambda: emit(said, f"{title} (stop with Ctrl-C)", *says)
-
-
 def run(
     make: Callable[[], Any],
     server: Listening,
-    started: Callable[[], None],
+    title: str,
+    result: Mapping[str, Any],
+    says: Sequence[str] = (),
     workers: int = 1,
     beside: Sequence[Callable[[], None]] = (),
 ) -> None:
-    """Serve what ``make`` makes until Ctrl-C, in so many processes; with several, others run ``beside``."""
+    """Serve what ``make`` makes until Ctrl-C, in so many processes; with several, others run ``beside``.
+
+    When the server answers, its address and what it does are said, a line each.
+    """
     from tacit.web.server import serve
+
+    def started() -> None:
+        emit({"address": server.address, **result}, f"{title} (stop with Ctrl-C)", *says)
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a thousand idle connections must not fill it
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.table import Table
+
 from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
 from tacit.terminal import emit, progress, table
@@ -44,7 +46,13 @@ def simulate(
 
     with progress("Simulating", total=windows * seeds, unit="windows") as shown:
         result = simulate_pool(**options, advance=shown.advance).as_dict()
-    emit(result, table(("", ""), _figures(result), right=True), *_sentences(result))
+    says: list[str | Table] = [table(("", ""), _figures(result), right=True)]
+    if not result["answered"] and mode != "paper":
+        says.append(
+            f"\nNo query went out: {k} people must ask within {window:g}, and about "
+            f"{result['people']:,.0f} do. Choose a smaller k or a longer window."
+        )
+    emit(result, *says)
 
 
 register = verb(simulate, "--k 30 --window 120 --people 1000 --every 600", by="tacit.pool:simulate_pool")
@@ -67,11 +75,3 @@ def _figures(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if not paper:
         yield "time until the answer, median", f"{result['delay_median']:.1f}"
     yield "entries that fewer than k people match", f"{result['breaches']:,}"
-
-
-def _sentences(result: dict[str, Any]) -> Iterator[str]:
-    if not result["answered"] and result["mode"] != "paper":
-        yield (
-            f"\nNo query went out: {result['k']} people must ask within {result['window']:g}, and about "
-            f"{result['people']:,.0f} do. Choose a smaller k or a longer window."
-        )

@@ -79,7 +79,7 @@ def serve(
     port: Port = 8431,
 ) -> None:
     """Serve a site to members of groups, read-only, until Ctrl-C; each request is logged on stderr."""
-    from tacit.commands.servers import Listening, announcement, listen, run
+    from tacit.commands.servers import Listening, listen, run
     from tacit.errors import InputError, ParameterError
     from tacit.web.published import serving
 
@@ -99,7 +99,7 @@ def serve(
     made = serving.site_application(server)
     at = Listening(serving.unix_socket(unix), f"unix:{unix}") if unix else listen(host, port)
     says = [f"{site} for {address or 'a proxy'}, listening on {at.address}"]
-    run(lambda: made, at, announcement("site", at, {"site": str(site)}, says))
+    run(lambda: made, at, "site", {"site": str(site)}, says)
 
 
 def approve(

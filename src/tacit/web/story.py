@@ -22,7 +22,7 @@ from tacit.files import literal_path
 from tacit.groups import Groups
 from tacit.pages import render
 from tacit.pool import Region
-from tacit.pool.protocol.template import named_template
+from tacit.pool.protocol.template import adult_template
 from tacit.privacy import Guarantee
 from tacit.release.document.words import verdict_on
 from tacit.taxonomy import load_wordnet
@@ -158,7 +158,7 @@ def _pool(log: Path) -> dict[str, Any]:
         """,
         log=literal_path(log),
     )[0]
-    values = named_template("adult").values
+    values = adult_template().values
     exact, region = values(Region(tuple(record), tuple(record))), values(Region(tuple(low), tuple(high)))
     return {
         "exact": exact,

@@ -28,7 +28,7 @@ from starlette.routing import Route
 
 from tacit.bodies import read_object
 from tacit.errors import InputError, ParameterError, TacitError
-from tacit.pool.agent.memory import DeviceMemory, usual_place
+from tacit.pool.agent.memory import DeviceMemory
 from tacit.pool.channel import oblivious, tokens
 from tacit.pool.channel.join import Announcement, JoinFile, read_secret, token_challenge
 from tacit.pool.protocol.counting import Why
@@ -103,8 +103,7 @@ class Agent:
         self.leaf = self.join.tree.leaf_of(self._record)
         self.patience, self.delay, self.otherwise = patience, delay, otherwise
         self._account = None if account is None else read_secret(Path(account))
-        place = usual_place(self.join) if memory is None else Path(memory)
-        self.memory = DeviceMemory.opened(place, self.join, k, window)
+        self.memory = DeviceMemory.opened(None if memory is None else Path(memory), self.join, k, window)
         self._proxy = None if proxy is None else proxy.replace("socks5://", "socks5h://", 1)
         self._transport = transport
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
@@ -133,11 +132,9 @@ class Agent:
         """Fetch what a party says of its keys, from the one copy that the relay keeps for all."""
         try:
             answer = await self._http.get(f"{self.join.keys}/{party}")
-            given = answer.json() if answer.status_code == 200 else None
+            given = answer.raise_for_status().json()
         except (httpx.HTTPError, ValueError) as error:
             raise oblivious.RelayedError(f"the relay has no keys of the {party}.") from error
-        if given is None:
-            raise oblivious.RelayedError(f"the relay has no keys of the {party} ({answer.status_code}).")
         return Announcement.parse(given, party, self.join)
 
     async def _key(self, party: str) -> oblivious.KeyConfiguration:
@@ -285,7 +282,10 @@ class Agent:
                 await asyncio.sleep(1.0)
                 return None
         token = await self._token(period)
-        sealed = _sealed_text(await self._key("gateway"), asked)
+        content = zlib.compress(json.dumps(asked).encode(), 9)
+        request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content)
+        text = request.to_bytes(oblivious.QUERY_SIZE)  # all have one size
+        sealed = oblivious.seal_request(await self._key("gateway"), text)
         ticket = secrets.token_hex(16)
         deposit = {
             "ticket": ticket,
@@ -425,13 +425,6 @@ async def _left(request: Request) -> None:
     """Wait until the client has gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _sealed_text(key: oblivious.KeyConfiguration, asked: Mapping[str, Any]) -> oblivious.SealedRequest:
-    """The text, sealed for the service's gateway in the size that all have."""
-    content = zlib.compress(json.dumps(asked).encode(), 9)
-    request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content)
-    return oblivious.seal_request(key, request.to_bytes(oblivious.QUERY_SIZE))
 
 
 def read_record(path: str | Path) -> dict[str, object]:

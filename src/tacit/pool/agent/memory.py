@@ -21,12 +21,6 @@ from tacit.pool.channel.join import JoinFile
 from tacit.pool.protocol.tree import Tree
 
 
-def usual_place(join: JoinFile) -> Path:
-    """Where a device keeps what it remembers of a pool."""
-    folder = Path(platformdirs.user_data_dir("tacit", appauthor=False)) / "pools"
-    return folder / f"{join.identities['pool'][:16]}.json"
-
-
 @dataclass
 class DeviceMemory:
     """The promise, the highest period, digests of keys and tokens by period, the secret of own tokens."""
@@ -42,14 +36,17 @@ class DeviceMemory:
 
     @classmethod
     def opened(
-        cls, path: Path, join: JoinFile, k: int | None = None, window: float | None = None
+        cls, path: Path | None, join: JoinFile, k: int | None = None, window: float | None = None
     ) -> DeviceMemory:
         """Read what is remembered, and refuse a pool that promises less.
 
         Args:
+            path: the file; the device's own of this pool unless given.
             k: the least k that the person accepts; what was promised before unless given.
             window: the longest w that the person accepts, likewise.
         """
+        usual = Path(platformdirs.user_data_dir("tacit", appauthor=False)) / "pools"
+        path = path or usual / f"{join.identities['pool'][:16]}.json"
         found = cls(path, join.rules.k, join.rules.window, join.tree)
         if path.exists():
             try:
@@ -64,7 +61,14 @@ class DeviceMemory:
                 raise InputError(
                     f"what is remembered of the pool in {path} cannot be read.", "Move it away to begin anew."
                 ) from error
-        _refuse_less(join, found.k if k is None else k, found.window if window is None else window)
+        k, window = found.k if k is None else k, found.window if window is None else window
+        said = "were promised before or asked for."
+        if join.rules.k < k:
+            problem = f"the pool promises that {join.rules.k} people share a region; {k} {said}"
+            raise InputError(problem, "If you accept less, say so with `k`.")
+        if join.rules.window > window:
+            problem = f"the pool counts people who ask within {join.rules.window:g} s; {window:g} s {said}"
+            raise InputError(problem, "If you accept a longer time, say so with `window`.")
         if not join.tree.follows(found.tree):
             raise InputError(
                 "the pool's tree was cut anew since this device joined; old and new regions would intersect.",
@@ -112,14 +116,3 @@ class DeviceMemory:
         }
         with atomic_file(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
-
-
-def _refuse_less(join: JoinFile, k: int, window: float) -> None:
-    """Refuse a pool whose k is below, or whose w above, what was promised before or asked for."""
-    said = "were promised before or asked for."
-    if join.rules.k < k:
-        problem = f"the pool promises that {join.rules.k} people share a region; {k} {said}"
-        raise InputError(problem, "If you accept less, say so with `k`.")
-    if join.rules.window > window:
-        problem = f"the pool counts people who ask within {join.rules.window:g} s; {window:g} s {said}"
-        raise InputError(problem, "If you accept a longer time, say so with `window`.")

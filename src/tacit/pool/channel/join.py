@@ -31,7 +31,7 @@ from tacit.files import atomic_file, check_output
 from tacit.pool.channel.tokens import challenge
 from tacit.pool.protocol.counting import Rules
 from tacit.pool.protocol.population import adult, read_population
-from tacit.pool.protocol.template import Template, named_template, parse_template
+from tacit.pool.protocol.template import Template, adult_template, parse_template
 from tacit.pool.protocol.tree import Tree, grow_tree
 from tacit.validation import whole
 
@@ -180,7 +180,7 @@ class JoinFile:
     @cached_property
     def leaves_checked(self) -> bool:
         """Refuse a tree with a leaf of too few public records; False where these are not at hand."""
-        if self.template.digest != named_template("adult").digest:
+        if self.template.digest != adult_template().digest:
             return False
         self.tree.check(adult().records, min(1.0, self.rules.k / self.people))
         return True

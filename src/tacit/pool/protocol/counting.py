@@ -208,11 +208,6 @@ class _Period:
         for above in path:
             self.inside[above].add(token, time)
 
-    def purge(self, horizon: float) -> None:
-        """Forget entries from before ``horizon``; tokens stay bound to their leaves."""
-        for recent in (*self.under.values(), *self.inside.values()):
-            recent.since(horizon)
-
 
 @dataclass(slots=True)
 class _Held:
@@ -336,7 +331,10 @@ class QueryCounter:
             return self._again(items, now)  # the session it was logged in is over: it counts for nothing
         if answer.session != self._session:
             self._session = answer.session
-            self._lose()
+            self._cut.clear()
+            for period in self._periods.values():  # all entries were of the session before
+                period.under.clear()
+                period.inside.clear()
         self._gateway = (answer.time, now)
         if isinstance(answer, Logged):
             for item in items:
@@ -358,29 +356,16 @@ class QueryCounter:
     def tick(self, now: float) -> Actions:
         """Drop held queries whose clients have not been heard of, and entries that are too old."""
         horizon = self._horizon(now)
-        for period in self._periods.values():
-            period.purge(horizon)
+        for period in self._periods.values():  # tokens stay bound to their leaves
+            for recent in (*period.under.values(), *period.inside.values()):
+                recent.since(horizon)
         gone = [ticket for ticket, held in self._held.items() if held.seen < now - self.rules.alive]
         return self._refuse(gone, Why.GONE)
-
-    def forget(self) -> Actions:
-        """Drop everything but the period's number: always safe."""
-        self._lose()
-        self._session, self._gateway = "", (NEVER, 0.0)
-        self._batches.clear()
-        return self._refuse(list(self._tickets), Why.FORGOTTEN)
 
     def people(self, now: float) -> int:
         """Count the people who asked within the window, rounded down to a multiple of k."""
         number = self._inside(ROOT, self._horizon(now))
         return number - number % self.rules.k
-
-    def _lose(self) -> None:
-        """Forget all entries."""
-        self._cut.clear()
-        for period in self._periods.values():
-            period.under.clear()
-            period.inside.clear()
 
     def _end(self, ticket: str) -> None:
         held = self._tickets.pop(ticket)
@@ -419,12 +404,7 @@ class QueryCounter:
 
     def _inside(self, node: int, horizon: float) -> int:
         """Count the people with a leaf in the node who have entries."""
-        most = 0
-        for period in self._periods.values():
-            number = period.inside[node].since(horizon)
-            if number > most:
-                most = number
-        return most
+        return max((period.inside[node].since(horizon) for period in self._periods.values()), default=0)
 
     def _region(self, leaf: int, horizon: float) -> int:
         """The node for queries of a leaf: the deepest below opened ones."""

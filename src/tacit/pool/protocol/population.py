@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InputError
 from tacit.pool.protocol.cuts import Codes
-from tacit.pool.protocol.template import Template, named_template, read_template
+from tacit.pool.protocol.template import Template, adult_template, read_template
 from tacit.pool.protocol.tree import template_records
 
 
@@ -33,7 +33,7 @@ class Population:
 @cache
 def adult() -> Population:
     """The 30,162 complete records of UCI Adult with eight attributes (section 6.1)."""
-    template = named_template("adult")
+    template = adult_template()
     with as_file(files("tacit.data") / "adult" / "people.parquet") as path:
         return Population(template, _encoded(pq.read_table(path), template))
 

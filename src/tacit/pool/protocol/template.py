@@ -281,10 +281,8 @@ def parse_template(given: Mapping[str, Any]) -> Template:
     return Template(tuple(attribute_from(each) for each in attributes), {"attribute": attributes})
 
 
-def named_template(name: str | Path) -> Template:
-    """Read a template by its name: ``adult`` is the bundled one, any other name a TOML file."""
-    if name != "adult":
-        return read_template(name)
+def adult_template() -> Template:
+    """Read the bundled template."""
     with as_file(files("tacit.data") / "adult" / "template.toml") as path:
         return read_template(path)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -207,18 +207,12 @@ class Tree:
                 low, high = self.children[node]
                 numbers[node] = numbers[low] + numbers[high]
                 whole[node] = any(whole[half] and numbers[half] < least for half in (low, high))
-        return self._pruned(whole)
-
-    def _pruned(self, whole: Sequence[bool]) -> Tree:
-        """The tree without what lies below nodes that are now whole."""
         kept: list[Cut | None] = []
         waiting = [ROOT]
-        while waiting:
+        while waiting:  # what lies below a node that is now whole is left out
             node = waiting.pop()
-            if whole[node] or self.cuts[node] is None:
-                kept.append(None)
-            else:
-                kept.append(self.cuts[node])
+            kept.append(None if whole[node] else self.cuts[node])
+            if not whole[node]:
                 waiting += reversed(self.children[node])
         return Tree(self.template, tuple(kept))
 

@@ -115,10 +115,8 @@ class SharedState:
         """Hold the state, in this process, until it ends."""
         state = GatewayState(self._window)
         Path(self._address).unlink(missing_ok=True)
-
-        holder: Any = type("Holder", (BaseManager,), {})
-        holder.register("state", lambda: state)
-        holder(self._address, self._key).get_server().serve_forever()
+        _Door.register("state", lambda: state)
+        _Door(self._address, self._key).get_server().serve_forever()
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
@@ -141,32 +139,21 @@ class SharedState:
 
 def _question(template: Template, opened: bytes) -> dict[str, Any]:
     """What a sealed text asks the engine."""
-    request = oblivious.read_request(opened)
+    unpack = zlib.decompressobj()
+    packed = oblivious.read_request(opened).content
     try:
-        asked = json.loads(_inflated(request.content))
+        asked = json.loads(unpack.decompress(packed, 64 * oblivious.QUERY_SIZE))  # no honest text is longer
     except (zlib.error, ValueError, RecursionError) as error:
         raise InputError("a sealed text must be a JSON object.") from error
-    if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
-        raise InputError("a sealed text must have a query.")
-    named = asked.setdefault("named", [])
-    if (
-        len(asked["query"]) > _LONGEST_QUERY
-        or not isinstance(named, list)
-        or len(named) > len(template.names)
-    ):
-        raise InputError("a sealed text is too long, or names too many attributes.")
-    if not all(isinstance(name, str) and name in template.names for name in named):
+    if not isinstance(asked, dict) or unpack.unconsumed_tail:
+        raise InputError("a sealed text must be a JSON object.")
+    query, named = asked.get("query"), asked.setdefault("named", [])
+    if not isinstance(query, str) or len(query) > _LONGEST_QUERY:
+        raise InputError(f"a sealed text must have a query of {_LONGEST_QUERY:,} characters at most.")
+    known = isinstance(named, list) and all(name in template.names for name in named)
+    if not known or len(named) > len(template.names):
         raise InputError("a sealed text names attributes that the template does not have.")
     return asked
-
-
-def _inflated(data: bytes) -> bytes:
-    """Unpack within the limit of an honest text: 64 times its packed size."""
-    unpack = zlib.decompressobj()
-    found = unpack.decompress(data, 64 * oblivious.QUERY_SIZE)
-    if unpack.unconsumed_tail:
-        raise InputError("a sealed text is too long.")
-    return found
 
 
 def packed_answer(answer: Mapping[str, Any]) -> bytes:

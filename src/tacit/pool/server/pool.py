@@ -347,8 +347,7 @@ class _Worker:
         counter = self._counter
         items = [{"node": item.node, "sealed": text} for item, text in zip(batch.items, sealed, strict=True)]
         head = {"number": batch.number, "session": batch.session, "deadline": batch.deadline}
-        content = head | {"items": items}
-        body = json.dumps(content).encode()
+        body = json.dumps(head | {"items": items}).encode()
         headers = {"content-type": "application/json", "tacit-signature": self.identity.sign(body)}
         found: Mapping[str, Any] | None = None
         for pause in (*[_PAUSE] * (_TRIES - 1), 0.0):
@@ -385,7 +384,7 @@ class _Worker:
         try:
             return await self._front.take(request)
         except Exception as error:
-            if not _store_is_away(error):
+            if not isinstance(error, OSError) and not type(error).__module__.startswith("redis"):
                 raise
             headers = {"retry-after": "1", **front.HEADERS}
             return JSONResponse({"error": "the pool's store is away"}, 503, headers)
@@ -423,7 +422,3 @@ def _answer(found: Mapping[str, Any]) -> log.Answer | None:
         return kinds[found["answer"]](session, moment)
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _store_is_away(error: Exception) -> bool:
-    return isinstance(error, OSError) or type(error).__module__.startswith("redis")
