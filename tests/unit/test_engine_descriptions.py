@@ -37,6 +37,10 @@ OPENSEARCH = {  # the shape of GET index/_search
 }  # fmt: skip
 
 
+async def unrecorded(_origin: str, _wire: bytes) -> None:
+    return None
+
+
 def answered(kind: str, path: str, body: str, carriage: str | None = None) -> tuple[bytes, Answer]:
     """The request that a real server got from an engine of that kind, and what was read from its answer."""
     with local_server(lambda *_: http_answer(body)) as server:
@@ -50,7 +54,7 @@ def answered(kind: str, path: str, body: str, carriage: str | None = None) -> tu
             courier = EngineClient()
             upstream = upstream_of(engine)
             try:
-                return await courier.ask(engine, upstream, upstream.request("java & tea", TOLD))
+                return await courier.ask(engine, upstream, upstream.request("java & tea", TOLD), unrecorded)
             finally:
                 await courier.close()
 

@@ -289,7 +289,8 @@ def test_a_chain_rebuilt_with_false_content_is_noticed(
     """Every hash agrees here; what is said does not."""
     bodies = [_body(used.path, line) for line in range(4)]
     bodies[number][field] = value
-    forged = Journal.create(tmp_path / "forged", bodies[0])
+    Journal.create(tmp_path / "forged", bodies[0])
+    forged = Journal(tmp_path / "forged")
     for body in bodies[1:]:
         forged.append(lambda _chain, body=body: body, describe_fragment=lambda _fragment: {})
     with pytest.raises(IntegrityError, match=complaint):

@@ -44,19 +44,15 @@ LONGEST_OPENING = 1000
 def opening_fingerprint(log: str | Path, salt: bytes) -> str:
     """HMAC-SHA-256 under ``salt`` of a log's earliest records (of an empty log: of nothing)."""
     *_, last = _digests(log)
-    return _keyed(salt, last)
+    return hmac.new(salt, last, hashlib.sha256).hexdigest()
 
 
 def begins_as(log: str | Path, salt: bytes, fingerprint: str) -> bool:
     """Whether the log of this fingerprint is the beginning of ``log``; every log begins as the empty one."""
     found = False
     for digest in _digests(log):  # all of them, so that the time taken tells nothing either
-        found |= hmac.compare_digest(_keyed(salt, digest), fingerprint)
+        found |= hmac.compare_digest(hmac.new(salt, digest, hashlib.sha256).hexdigest(), fingerprint)
     return found
-
-
-def _keyed(salt: bytes, digest: bytes) -> str:
-    return hmac.new(salt, digest, hashlib.sha256).hexdigest()
 
 
 def _digests(log: str | Path) -> Iterator[bytes]:

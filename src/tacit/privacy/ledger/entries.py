@@ -66,10 +66,6 @@ class LedgerState:
     length: int
     torn: int
 
-    def continued_by(self, chain: Chain) -> bool:
-        """Tell whether a chain holds all that this state was read from, and perhaps more."""
-        return self.length <= len(chain.records) and chain.records[self.length - 1]["hash"] == self.head
-
     @property
     def unprotected(self) -> tuple[Entry, ...]:
         """Releases without any ε (k-query): no total can be stated about a data set that has one."""
@@ -98,7 +94,7 @@ def replay(chain: Chain, before: LedgerState | None = None) -> LedgerState:
     Raises IntegrityError if an entry or the arithmetic does not hold.
     """
     try:
-        if before is not None and not before.continued_by(chain):
+        if before is not None and not chain.holds(before.head):
             before = None
         return _replay(chain, before)
     except (KeyError, TypeError, ValueError, ParameterError) as error:

@@ -49,6 +49,10 @@ class Chain:
         """The hash of the last line, which stands for the whole chain."""
         return str(self.records[-1]["hash"])
 
+    def holds(self, head: str) -> bool:
+        """Whether this is the chain that once ended in ``head``, or goes on from it."""
+        return any(record["hash"] == head for record in reversed(self.records))
+
 
 def _canonical(record: Record) -> bytes:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
@@ -120,10 +124,9 @@ class Journal:
         self._content = b""
         self._chain = Chain((), b"")
 
-    @classmethod
-    def create(cls, path: str | Path, first: Record) -> Journal:
+    @staticmethod
+    def create(path: Path, first: Record) -> None:
         """Make the file with its first entry: whole or not at all, and never over an existing one."""
-        path = Path(path)
         if not path.parent.is_dir():
             raise InputError(f"the folder {path.parent} does not exist.", "Create it first.")
         temporary = path.parent / f".{path.name}.partial-{os.getpid()}"
@@ -147,7 +150,6 @@ class Journal:
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.partial-*"):
             leftover.unlink(missing_ok=True)
         sync(path.parent)
-        return cls(path)
 
     def read(self) -> Chain:
         """The whole chain, every hash checked."""

@@ -124,7 +124,7 @@ class Ledger(Displayed):
         """Write a new ledger without a look at the register; :meth:`create` is what callers want."""
         if not isinstance(budget, Guarantee):
             raise ParameterError.outside("budget", type(budget).__name__, "a Guarantee")
-        rule = _rule(composition)
+        rule = member("composition", CompositionRule, composition)
         Account(budget, rule)
         salt = OperatingSystemRandomness().bits(32)
         first: dict[str, Any] = {
@@ -184,7 +184,7 @@ class Ledger(Displayed):
         from tacit.privacy.ledger.register import open_ledger, open_unbound
 
         budget = budget_of(epsilon, delta, neighbours)
-        rule, path = _rule(composition), place("path", path)
+        rule, path = member("composition", CompositionRule, composition), place("path", path)
         if log is not None:
             if budget is None and not path.exists():
                 open_unbound(path, None)  # says that there is none, or that it has vanished
@@ -333,8 +333,8 @@ class Ledger(Displayed):
         number = entry if isinstance(entry, int) else entry.number
 
         def published(chain: Chain) -> Record:
-            found = {known.number: known for known in self._replayed(chain).entries}.get(number)
-            if found is None or found.manifest is None or found.published:
+            found = self._charge(chain, number)
+            if found.manifest is None or found.published:
                 raise InputError(
                     f"entry {number} of the ledger is no release that was noted and not yet published.",
                     "See tacit ledger show.",
@@ -361,7 +361,7 @@ class Ledger(Displayed):
         Raises IntegrityError for what does not hold.
         """
         chain = self._journal.read()
-        if head is not None and head not in {record["hash"] for record in chain.records}:
+        if head is not None and not chain.holds(head):
             raise IntegrityError(
                 "the hash given is not in this chain: the ledger was rewritten, cut short or is another one.",
                 "Compare the ledger with its copies.",
@@ -382,10 +382,6 @@ class Ledger(Displayed):
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _rule(composition: CompositionRule | str) -> CompositionRule:
-    return member("composition", CompositionRule, composition)
 
 
 def budget_of(

@@ -176,7 +176,7 @@ class Register:
 def refuse_older(ledger: Ledger, known: Known) -> None:
     """Refuse a ledger that lacks the last entry it was known to have."""
     chain = ledger.chain()
-    if known.head in {record["hash"] for record in chain.records}:
+    if chain.holds(known.head):
         return
     raise IntegrityError(
         f"the ledger {ledger.path} is not as it was left: it had {known.entries} entries, and the last of "
@@ -206,7 +206,7 @@ def require_newest(ledger: Ledger) -> None:
 def older_than_known(ledger: Ledger) -> int:
     """Count how many entries, at least, the ledger lacks that this machine has seen in it."""
     known, chain = _known_as(ledger), ledger.chain()
-    if known is None or known.head in {record["hash"] for record in chain.records}:
+    if known is None or chain.holds(known.head):
         return 0
     return max(1, known.entries - len(chain.records))
 
@@ -298,36 +298,29 @@ def open_ledger(
 def open_unbound(
     path: str | Path,
     budget: Guarantee | None,
-    register: Register | None = None,
     *,
     label: str = "",
     composition: CompositionRule = CompositionRule.BASIC,
 ) -> Ledger:
     """The ledger at ``path``, before it is known for which log; the log is looked up when it is released."""
-    path = Path(path)
-    register = register if register is not None else Register()
+    path, register = Path(path), Register()
     if path.exists():
         ledger = Ledger.open(path)
         ledger.require_budget(budget)
         return ledger
     with register.opening():
-        _refuse_gone(path, register)
+        for entry in register.all():  # one that was never charged may go
+            if entry.path == path.resolve() and entry.entries > 1:
+                raise InputError(
+                    f"a ledger with {entry.entries} entries was last seen at {entry.path}, and has vanished.",
+                    "Restore it there from a copy. For the ledger of another data set give `log`, by which "
+                    "data sets are told apart, or choose another place.",
+                )
         if budget is None:
             raise _none_there(path, "Give `epsilon` (and `delta`) once to open it.")
         ledger = Ledger.write(path, budget, label=label, composition=composition)
         register.remember(ledger)
     return ledger
-
-
-def _refuse_gone(place: Path, register: Register) -> None:
-    """Refuse to make a ledger where one with charges was seen last; one that was never charged may go."""
-    for entry in register.all():
-        if entry.path == place.resolve() and entry.entries > 1:
-            raise InputError(
-                f"a ledger with {entry.entries} entries was last seen at {entry.path}, and has vanished.",
-                "Restore it there from a copy. For the ledger of another data set give `log`, by which data "
-                "sets are told apart, or choose another place.",
-            )
 
 
 def _none_there(place: Path, remedy: str) -> InputError:

@@ -22,7 +22,7 @@ from tacit.errors import InputError
 from tacit.web.engines import interface
 from tacit.web.topics import leaf_names
 
-MEDIAWIKI: Mapping[str, Any] = {
+_MEDIAWIKI = {
     "path": "/api.php?action=query&list=search&format=json&formatversion=2"
     "&srprop=snippet&srlimit={count}&sroffset={offset}&srsearch={query}",
     "results": "query.search",
@@ -196,12 +196,11 @@ class SearXNG(interface.Upstream):
         return found, aside
 
 
-_MOST_ASIDE = 8
 _LONGEST_PICTURE = 200_000
 """Characters of a picture that an answer carries itself."""
 
 
-def _listed(told: object, name: str, most: int = _MOST_ASIDE) -> list[Any]:
+def _listed(told: object, name: str, most: int = 8) -> list[Any]:
     found = told.get(name) if isinstance(told, dict) else None
     return found[:most] if isinstance(found, list) else []
 
@@ -316,7 +315,7 @@ KINDS: Mapping[str, EngineKind] = {
         (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
     ),
     "searxng": EngineKind("SearXNG", suffix="/search"),
-    "mediawiki": EngineKind("MediaWiki", description=MEDIAWIKI, suffix="/api.php"),
+    "mediawiki": EngineKind("MediaWiki", description=_MEDIAWIKI, suffix="/api.php"),
     "json": EngineKind("Any JSON search API"),
 }
 

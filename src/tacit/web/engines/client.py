@@ -75,10 +75,6 @@ class _Health:
     until: float = 0.0
 
 
-async def _record_nothing(_origin: str, _wire: bytes) -> None:
-    return None
-
-
 class EngineClient:
     """Asks engines over HTTP, keeps connections for the next request, and rests engines that fail.
 
@@ -103,11 +99,7 @@ class EngineClient:
             await pool.aclose()
 
     async def ask(
-        self,
-        engine: EngineDescription,
-        upstream: Upstream,
-        request: Outgoing,
-        record: Recorder = _record_nothing,
+        self, engine: EngineDescription, upstream: Upstream, request: Outgoing, record: Recorder
     ) -> Answer:
         """The engine's answer; one that says what is wrong where there is none.
 
@@ -191,9 +183,7 @@ class EngineClient:
         parts = urlsplit(request.url)
         port = parts.port or _PORTS[parts.scheme]
         url = httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
-        sending = _Transmission(
-            lambda wire: record(request.origin, wire), deadline, _LONGEST_HEAD + 2 * self.limits.body
-        )
+        sending = _Transmission(lambda wire: record(request.origin, wire), deadline, self.limits.body)
         leaving = httpcore.Request(
             request.method,
             url,
@@ -218,8 +208,6 @@ class EngineClient:
                 raise _RefusedError("it cannot be reached.", "Check that it runs.", again=True) from error
             problem = "it closed the connection, or does not speak HTTP."
             raise _RefusedError(problem, "Check its address.", again=True) from error
-        except _TooLargeError as error:
-            raise self._too_large() from error
         finally:
             _SENDING.reset(token)
             if not sending.begun and sending.stream is not None:
@@ -241,13 +229,10 @@ class EngineClient:
                 room = self.limits.body - len(body) + 1
                 body += part if unpacked is None else unpacked.decompress(part, room)
                 if len(body) > self.limits.body:
-                    raise self._too_large()
+                    raise _too_large(self.limits.body)
         except zlib.error as error:
             raise _RefusedError("its answer is damaged.", "Try again.") from error
         return headers, bytes(body)
-
-    def _too_large(self) -> _RefusedError:
-        return _RefusedError(f"its answer is larger than {self.limits.body / 1e6:g} MB.")
 
     def _pool(self, request: Outgoing, may_be_local: bool) -> httpcore.AsyncConnectionPool:
         """The connections for a request.
@@ -328,8 +313,8 @@ def _redirected(request: Outgoing, location: str, status: int) -> Outgoing:
 # -- the network below httpcore: names are checked, requests recorded ------------------------------------
 
 
-class _TooLargeError(Exception):
-    """More bytes came than any answer within the limit has."""
+def _too_large(most: int) -> _RefusedError:
+    return _RefusedError(f"its answer is larger than {most / 1e6:g} MB.")
 
 
 @dataclass
@@ -341,7 +326,7 @@ class _Transmission:
     """By the monotonic clock. Kept here and not by cancelling: httpcore's SOCKS proxy forgets to release the
     place of a connection that is cancelled half-way."""
     most: int
-    """Bytes that may be received."""
+    """Bytes of its body; with its head and what wraps it, twice as many may be received."""
     received: int = 0
     stream: _RecordingStream | None = None
     begun: bool = False
@@ -386,8 +371,8 @@ class _RecordingStream(httpcore.AsyncNetworkStream):
             await self._stream.write(pending, sending.remaining())
         found = await self._stream.read(max_bytes, sending.remaining())
         sending.received += len(found)
-        if sending.received > sending.most:
-            raise _TooLargeError
+        if sending.received > _LONGEST_HEAD + 2 * sending.most:
+            raise _too_large(sending.most)
         return found
 
     async def start_tls(

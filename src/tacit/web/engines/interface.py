@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from tacit.errors import InputError
 
-_LONGEST_HOST = 253
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"([!-~]([ -~]*[!-~])?)?")
 
@@ -62,8 +61,8 @@ def outgoing_request(
         raise InputError("the address of an engine has no valid host and port.") from error
     if parts.scheme not in {"http", "https"} or not host:
         raise InputError("the address of an engine must begin with http:// or https://.")
-    if len(host) > _LONGEST_HOST:
-        raise InputError(f"a host name has at most {_LONGEST_HOST} characters; found {len(host)}.")
+    if len(host) > 253:
+        raise InputError(f"a host name has at most 253 characters; found {len(host)}.")
     usual = {"Host": parts.netloc.rpartition("@")[2], "User-Agent": "tacit"}
     usual |= {"Accept": "application/json, text/html, */*", "Accept-Language": "*", "Accept-Encoding": "gzip"}
     if body:
@@ -197,13 +196,8 @@ def clean_result(
     url: object, title: object, snippet: object, plain_place: object = None
 ) -> SearchResult | None:
     """A result fit to show, or None where its address is not one that a page may link to."""
-    if not isinstance(url, str):
-        return None
-    address = url.strip()
-    if len(address) > LONGEST_URL:
-        return None
-    host = _host(address)
-    if not host:
+    address = url.strip() if isinstance(url, str) else ""
+    if len(address) > LONGEST_URL or not (host := _host(address)):
         return None
     shown = plain_text(title, LONGEST_TITLE) or host
     place = plain_place if isinstance(plain_place, int) and not isinstance(plain_place, bool) else None
