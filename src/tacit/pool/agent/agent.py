@@ -207,15 +207,11 @@ class Agent:
         assert self._account is not None
         announced = await self._announced("issuer")
         self.memory.learn_keys(announced.tokens)
-        wanted = {
-            at: key
-            for at, key in announced.tokens.items()
-            if at not in self.memory.tokens and at >= self.memory.period
-        }
         begun = await asyncio.to_thread(
             lambda: {
                 at: tokens.new_token(tokens.VerifyingKey.from_bytes(key), token_challenge(self.join, at))
-                for at, key in wanted.items()
+                for at, key in announced.tokens.items()
+                if at not in self.memory.tokens and at >= self.memory.period
             }
         )
         requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}

@@ -161,12 +161,10 @@ class JoinFile:
     @cached_property
     def content(self) -> dict[str, Any]:
         """The content that is signed."""
-        promised = {name: getattr(self.rules, name) for name in ("k", "window", "period")}
-        named = {name: getattr(self, name) for name in _NAMED}
         return {
             "tacit pool": VERSION,
-            **promised,
-            **named,
+            **{name: getattr(self.rules, name) for name in ("k", "window", "period")},
+            **{name: getattr(self, name) for name in _NAMED},
             "template": self.template.as_dict(),
             "tree": self.tree.as_dict(),
             "tree digest": self.tree.digest,
@@ -348,28 +346,22 @@ class Announcement:
 
     def as_dict(self, identity: Identity) -> dict[str, Any]:
         """As it is published."""
-        content: dict[str, Any] = {
-            "party": self.party,
-            "join": self.join,
-            "key": base64.b64encode(self.key).decode(),
-        }
-        if self.tokens:
-            content["tokens"] = {str(at): base64.b64encode(key).decode() for at, key in self.tokens.items()}
-        return signed(identity, content)
+        content = {"party": self.party, "join": self.join, "key": base64.b64encode(self.key).decode()}
+        keys = {str(at): base64.b64encode(key).decode() for at, key in self.tokens.items()}
+        return signed(identity, content | ({"tokens": keys} if keys else {}))
 
     @classmethod
-    def parse(cls, given: object, party: str, join: JoinFile) -> Announcement:
+    def parse(cls, given: Any, party: str, join: JoinFile) -> Announcement:
         """A party's announcement, if it signed it for this pool."""
-        if not isinstance(given, dict):
-            raise InputError(f"the keys of the {party} cannot be read.")
-        content = checked(join.identities[party], given, f"the keys of the {party}")
-        if content.get("party") != party or content.get("join") != join.digest:
+        try:
+            content = checked(join.identities[party], dict(given), f"the keys of the {party}")
+            tokens = {int(at): base64.b64decode(key) for at, key in content.get("tokens", {}).items()}
+            found = cls(content["party"], content["join"], base64.b64decode(content["key"]), tokens)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"the keys of the {party} cannot be read.") from error
+        if found.party != party or found.join != join.digest:
             raise InputError(
                 f"the {party} serves another pool, or this pool with another join file.",
                 "Get the present join file from whoever runs the pool.",
             )
-        try:
-            tokens = {int(at): base64.b64decode(key) for at, key in content.get("tokens", {}).items()}
-            return cls(party, join.digest, base64.b64decode(content["key"]), tokens)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"the keys of the {party} cannot be read.") from error
+        return found

@@ -113,9 +113,7 @@ def _prefixed(data: bytes) -> bytes:
 def _section(fields: Sequence[Field]) -> bytes:
     for name, _ in fields:
         if not name or name != name.lower() or name.startswith(b":") or name in _HOP:
-            raise InputError(
-                "a binary HTTP field needs a name in lower case that is not about one connection."
-            )
+            raise InputError("a binary HTTP field needs a name in lower case, and none of one connection.")
     return _prefixed(b"".join(_prefixed(name) + _prefixed(value) for name, value in fields))
 
 
@@ -224,12 +222,8 @@ class KeyConfiguration:
     def to_bytes(self) -> bytes:
         """As the RFC writes it, without the length that stands before it in a list."""
         suites = b"".join(struct.pack(">HH", int(_KDF.value), aead) for aead in self.aeads)
-        return (
-            struct.pack(">BH", self.identifier, int(_KEM.value))
-            + self.public_key
-            + struct.pack(">H", len(suites))
-            + suites
-        )
+        head = struct.pack(">BH", self.identifier, int(_KEM.value)) + self.public_key
+        return head + struct.pack(">H", len(suites)) + suites
 
 
 def read_key_configuration(data: bytes) -> KeyConfiguration | None:
@@ -352,10 +346,9 @@ class GatewayKey:
         if len(message) < _HEADER.size + _ENC_LENGTH:
             raise InputError("a sealed request ends too early.")
         header, rest = message[: _HEADER.size], message[_HEADER.size :]
-        identifier, kem, kdf, aead = _HEADER.unpack(header)
-        if (identifier, kem, kdf) != (self.configuration.identifier, _KEM.value, _KDF.value) or (
-            aead not in self.configuration.aeads
-        ):
+        *names, aead = _HEADER.unpack(header)
+        own = self.configuration
+        if names != [own.identifier, _KEM.value, _KDF.value] or aead not in own.aeads:
             raise InputError(
                 "a sealed request names a key that is not this gateway's.", "Fetch its keys again."
             )

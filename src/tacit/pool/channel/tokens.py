@@ -87,10 +87,8 @@ class VerifyingKey:
         """Read a key as :meth:`to_bytes` writes it, if it is one and long enough to rely on."""
         at = data.find(_PSS)
         found = data[at + len(_PSS) :] if at >= 0 else b""
-        try:
-            key = serialization.load_der_public_key(
-                found[found.index(b"\x00") + 1 :]
-            )  # behind the head of the bit string
+        try:  # the key stands behind the head of the bit string
+            key = serialization.load_der_public_key(found[found.index(b"\x00") + 1 :])
         except ValueError as error:
             raise InputError("this is no public key of a token issuer.") from error
         if not isinstance(key, rsa.RSAPublicKey) or key.key_size < 2048:
@@ -184,16 +182,8 @@ class BlindSigner:
 
 def challenge(issuer: str, origin: str, context: bytes = b"") -> bytes:
     """What a token is good for: an issuer's, at an origin, in a context (RFC 9577, section 2.1.1)."""
-    names = [text.encode() for text in (issuer, origin)]
-    return (
-        _TYPE
-        + struct.pack(">H", len(names[0]))
-        + names[0]
-        + bytes([len(context)])
-        + context
-        + struct.pack(">H", len(names[1]))
-        + names[1]
-    )
+    whose, where = (struct.pack(">H", len(name)) + name for name in (issuer.encode(), origin.encode()))
+    return _TYPE + whose + bytes([len(context)]) + context + where
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,8 @@ class LookAhead:
         left = counts.cumsum()
         left -= (left[self._first] - counts[self._first])[at]
         below, above = self._value - low[at], high[at] - self._value
-        lower, upper = (
-            others + below * scale + slab * (below + 1),
-            others + (above - 1) * scale + slab * above,
-        )
+        lower = others + below * scale + slab * (below + 1)
+        upper = others + (above - 1) * scale + slab * above
         costs = left * lower + (number - left) * upper
         costs[(left < self._least) | (number - left < self._least)] = math.inf
         least = float(costs.min())

@@ -59,7 +59,6 @@ class Region:
 
 
 Part = Literal["person", "query"]
-PARTS: tuple[Part, ...] = ("person", "query")
 """Whose attribute it is: the person's (d), or of the public part of a query (q^p, Definition 4)."""
 
 LARGEST_DOMAIN = 65_536
@@ -156,7 +155,7 @@ def attribute_from(given: Mapping[str, Any]) -> Attribute:
             "An attribute has a name, an optional part, and one of: low and high, values, taxonomy.",
         )
     part = given.get("part", "person")
-    if part not in PARTS:
+    if part not in ("person", "query"):
         raise InputError(f"attribute {name!r}: part must be 'person' or 'query'; found {part!r}.")
     kinds = [kind for kind in ("low", "values", "taxonomy") if kind in given]
     if len(kinds) != 1 or ("low" in given) != ("high" in given):

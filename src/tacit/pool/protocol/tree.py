@@ -83,11 +83,8 @@ class Tree:
             found.append(region)
             if cut is None:
                 continue
-            attribute, last = cut
-            if (
-                not 0 <= attribute < len(region.low)
-                or not region.low[attribute] <= last < region.high[attribute]
-            ):
+            (attribute, last), low, high = cut, region.low, region.high
+            if not (0 <= attribute < len(low) and low[attribute] <= last < high[attribute]):
                 raise InputError("a tree cuts a node outside its region.")
             waiting += reversed(halves(region, cut))
         if waiting or len(found) < len(self.cuts):
@@ -173,9 +170,7 @@ class Tree:
         if given.get("template") != template.digest:
             raise InputError("the tree was made for another template.")
         for cut in cuts:
-            if cut is not None and not (
-                isinstance(cut, list) and len(cut) == 2 and all(type(part) is int for part in cut)
-            ):
+            if cut is not None and not (isinstance(cut, list) and [type(part) for part in cut] == [int, int]):
                 raise InputError("a cut must be an attribute's number and a code.")
         return cls(template, tuple(None if cut is None else (cut[0], cut[1]) for cut in cuts))
 
