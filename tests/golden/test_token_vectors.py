@@ -88,8 +88,7 @@ def test_every_step_gives_the_known_answer(signer: BlindSigner) -> None:
     asked = tokens.challenge("issuer.example", "origin.example", context)
     assert (signer.public.to_bytes().hex(), asked.hex()) == (KEY, CHALLENGE)
     signed_of = tokens.token_input(signer.public, asked, bytes.fromhex(NONCE))
-    blinded = signer.public.blind_with(signed_of, bytes.fromhex(SALT), int(BLIND, 16))
-    pending = tokens.PendingToken(signer.public, blinded)
+    pending = tokens.blinded_token(signer.public, signed_of, bytes.fromhex(SALT), int(BLIND, 16))
     assert pending.request.hex() == REQUEST
     response = tokens.sign_token(signer, pending.request)
     assert response.hex() == RESPONSE
@@ -122,10 +121,10 @@ def test_the_issuer_cannot_link_a_token_to_its_request(signer: BlindSigner) -> N
     public = signer.public
     pending = [tokens.new_token(public, asked) for _ in range(3)]
     finished = [each.finish(tokens.sign_token(signer, each.request)) for each in pending]
-    assert len({each.blinded.inverse for each in pending}) == 3
+    assert len({each.inverse for each in pending}) == 3
     for each, token in zip(pending, finished, strict=True):
         encoded = pow(int.from_bytes(token[98:], "big"), public.e, public.n)
-        ratio = int.from_bytes(each.blinded.request, "big") * pow(encoded, -1, public.n) % public.n
+        ratio = int.from_bytes(each.blinded, "big") * pow(encoded, -1, public.n) % public.n
         assert all(ratio != pow(factor, public.e, public.n) for factor in range(1, 1_000))
     assert len({token[2:34] for token in finished}) == 3, "nonces are drawn anew"
 

@@ -63,16 +63,6 @@ def _der(tag: int, content: bytes) -> bytes:
     return bytes([tag, 0x80 | len(size)]) + size + content
 
 
-@dataclass(frozen=True)
-class Blinded:
-    """A message on its way to be signed, and what takes the blinding away again."""
-
-    message: bytes
-    request: bytes
-    """What the signer sees."""
-    inverse: int
-
-
 class VerifyingKey:
     """The public part of an issuer's key for one period."""
 
@@ -106,27 +96,6 @@ class VerifyingKey:
     def identifier(self) -> bytes:
         """Names the key in a token."""
         return hashlib.sha256(self.to_bytes()).digest()
-
-    def blind(self, message: bytes) -> Blinded:
-        """Blind a message with a factor that nobody else knows (section 4.2)."""
-        factor = secrets.randbelow(self.n - 1) + 1
-        while math.gcd(factor, self.n) != 1:
-            factor = secrets.randbelow(self.n - 1) + 1
-        return self.blind_with(message, secrets.token_bytes(_SALT), factor)
-
-    def blind_with(self, message: bytes, salt: bytes, factor: int) -> Blinded:
-        """Blind a message with this salt and factor (known answers need it)."""
-        number = int.from_bytes(_encoded(message, self.n.bit_length() - 1, salt), "big")
-        hidden = number * pow(factor, self.e, self.n) % self.n
-        return Blinded(message, hidden.to_bytes(self.length, "big"), pow(factor, -1, self.n))
-
-    def finalize(self, blinded: Blinded, signed: bytes) -> bytes:
-        """Return the signature of the message, if what came back was signed with this key (section 4.4)."""
-        number = int.from_bytes(signed, "big") * blinded.inverse % self.n
-        signature = number.to_bytes(self.length, "big")
-        if len(signed) != self.length or not self.verify(blinded.message, signature):
-            raise InputError("what came back is no signature of this key.")
-        return signature
 
     def verify(self, message: bytes, signature: bytes) -> bool:
         """Check a signature of the message (section 4.5)."""
@@ -188,19 +157,31 @@ def challenge(issuer: str, origin: str, context: bytes = b"") -> bytes:
 
 @dataclass(frozen=True)
 class PendingToken:
-    """A token that its issuer has not signed yet (RFC 9578, section 6.1)."""
+    """A token that its issuer has not signed yet (RFC 9578, section 6.1).
+
+    Attributes:
+        message: what is to be signed.
+        blinded: what the issuer sees of it.
+        inverse: takes the blinding away again.
+    """
 
     key: VerifyingKey
-    blinded: Blinded
+    message: bytes
+    blinded: bytes
+    inverse: int
 
     @property
     def request(self) -> bytes:
         """The TokenRequest: the type, the last byte of the key's name, the blinded message."""
-        return _TYPE + self.key.identifier[-1:] + self.blinded.request
+        return _TYPE + self.key.identifier[-1:] + self.blinded
 
     def finish(self, response: bytes) -> bytes:
-        """The token, from what the issuer signed (section 6.3)."""
-        return self.blinded.message + self.key.finalize(self.blinded, response)
+        """The token, if what came back was signed with this key (section 4.4; RFC 9578, section 6.3)."""
+        number = int.from_bytes(response, "big") * self.inverse % self.key.n
+        signature = number.to_bytes(self.key.length, "big")
+        if len(response) != self.key.length or not self.key.verify(self.message, signature):
+            raise InputError("what came back is no signature of this key.")
+        return self.message + signature
 
 
 def token_input(key: VerifyingKey, asked: bytes, nonce: bytes) -> bytes:
@@ -208,9 +189,20 @@ def token_input(key: VerifyingKey, asked: bytes, nonce: bytes) -> bytes:
     return _TYPE + nonce + hashlib.sha256(asked).digest() + key.identifier
 
 
+def blinded_token(key: VerifyingKey, message: bytes, salt: bytes, factor: int) -> PendingToken:
+    """Blind what is to be signed with this salt and factor (section 4.2)."""
+    number = int.from_bytes(_encoded(message, key.n.bit_length() - 1, salt), "big")
+    hidden = number * pow(factor, key.e, key.n) % key.n
+    return PendingToken(key, message, hidden.to_bytes(key.length, "big"), pow(factor, -1, key.n))
+
+
 def new_token(key: VerifyingKey, asked: bytes) -> PendingToken:
-    """Begin a token with a fresh nonce and a fresh blinding."""
-    return PendingToken(key, key.blind(token_input(key, asked, secrets.token_bytes(_NONCE))))
+    """Begin a token with a fresh nonce, and a blinding factor that nobody else knows."""
+    factor = secrets.randbelow(key.n - 1) + 1
+    while math.gcd(factor, key.n) != 1:
+        factor = secrets.randbelow(key.n - 1) + 1
+    message = token_input(key, asked, secrets.token_bytes(_NONCE))
+    return blinded_token(key, message, secrets.token_bytes(_SALT), factor)
 
 
 def sign_token(signer: BlindSigner, request: bytes) -> bytes:
