@@ -164,14 +164,14 @@ def gateway(
     import tempfile
 
     from tacit.pool.channel.join import Identity, JoinFile
-    from tacit.pool.server.gateway import Gateway, GatewayState, SharedState
+    from tacit.pool.server.gateway import Gateway, SharedState
 
     found, own = JoinFile.read(join), Identity.kept(secret)
     says = [f"asks {engine} with a query and the region that k people share, in words"]
     Gateway(found, own, engine)  # what is wrong with them is said before anything listens
     with tempfile.TemporaryDirectory(prefix="tacit-gateway-") as folder:
-        shared, window = SharedState(Path(folder), found.rules.window), found.rules.window
-        state = shared if workers > 1 else GatewayState(window)
+        shared = SharedState(Path(folder), found.rules.window)
+        state = shared if workers > 1 else None
         where, said = (host, port, workers), {"engine": engine}
         make = lambda: Gateway(found, own, engine, state=state).app()  # noqa: E731
         _run("Gateway", make, where, said, says, beside=[shared.hold])

@@ -206,7 +206,7 @@ class _Reader:
 KEYS_TYPE, REQUEST_TYPE, RESPONSE_TYPE = "application/ohttp-keys", "message/ohttp-req", "message/ohttp-res"
 _KEM, _KDF = KEMId.DHKEM_X25519_HKDF_SHA256, KDFId.HKDF_SHA256
 _AEADS = {1: (AEADId.AES128_GCM, AESGCM, 16), 3: (AEADId.CHACHA20_POLY1305, ChaCha20Poly1305, 32)}
-_REQUEST_LABEL, _RESPONSE_LABEL = b"message/bhttp request", b"message/bhttp response"
+_REQUEST_LABEL, _RESPONSE_LABEL = b"message/bhttp request\x00", b"message/bhttp response"
 _KEY_LENGTH, _NONCE_LENGTH, _ENC_LENGTH = 32, 12, 32
 _HEADER = struct.Struct(">BHHH")
 
@@ -262,10 +262,6 @@ def _suite(aead: int) -> CipherSuite:
     return CipherSuite.new(_KEM, _KDF, _AEADS[aead][0])
 
 
-def _information(header: bytes) -> bytes:
-    return _REQUEST_LABEL + b"\x00" + header
-
-
 class _Exchange:
     """A sealed request and what seals or opens its response (section 4.4)."""
 
@@ -309,7 +305,7 @@ def seal_request(
     suite = _suite(aead)
     header = _HEADER.pack(configuration.identifier, int(_KEM.value), int(_KDF.value), aead)
     key = suite.kem.deserialize_public_key(configuration.public_key)
-    enc, context = suite.create_sender_context(key, info=_information(header), eks=ephemeral)
+    enc, context = suite.create_sender_context(key, info=_REQUEST_LABEL + header, eks=ephemeral)
     return SealedRequest(header + enc + context.seal(request), context, enc, aead)
 
 
@@ -355,7 +351,7 @@ class GatewayKey:
         suite, enc = _suite(aead), rest[:_ENC_LENGTH]
         try:
             secret = suite.kem.deserialize_private_key(self._secret)
-            context = suite.create_recipient_context(enc, secret, info=_information(header))
+            context = suite.create_recipient_context(enc, secret, info=_REQUEST_LABEL + header)
             return OpenedRequest(context.open(rest[_ENC_LENGTH:]), context, enc, aead)
         except (PyHPKEError, ValueError):
             raise InputError("a sealed request was not sealed for this gateway.") from None

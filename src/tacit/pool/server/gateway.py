@@ -44,18 +44,14 @@ _CALLS = 20
 """Tries, a tenth of a second apart, to reach the process with the state: a dead one is replaced in less."""
 
 
-class GatewayState:
+class GatewayState(KeyRing):
     """State that all workers of a gateway share: its keys, the log's rule, and answers to ask for again."""
 
     def __init__(self, window: float) -> None:
-        self._ring = KeyRing()
+        super().__init__()
         self._log = GatewayLog(window=window)
         self._answers: dict[str, list[bytes]] = {}
         self._bytes = 0
-
-    def held(self) -> list[tuple[int, str]]:
-        """The keys, the newest first."""
-        return self._ring.held()
 
     def take(
         self,
@@ -76,9 +72,9 @@ class GatewayState:
             nonlocal written
             written = True
             for identifier, digest in seen:
-                self._ring.note(identifier, digest)
+                self.note(identifier, digest)
 
-        repeated = [place for place, (at, digest) in enumerate(seen) if self._ring.knows(at, digest)]
+        repeated = [place for place, (at, digest) in enumerate(seen) if self.knows(at, digest)]
         return self._log.take(number, session, deadline, [*unreadable, *repeated], now, write), written
 
     def keep(self, number: str, answers: list[bytes]) -> None:

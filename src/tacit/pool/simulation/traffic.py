@@ -233,7 +233,6 @@ class _Run:
 
     def __init__(self, setting: SimulationSetting, stream: QueryStream, tree: Tree) -> None:
         self.setting, self.stream = setting, stream
-        self.patience = setting.patience or 0.0
         rules = Rules(setting.k, setting.window, slack=0.0, alive=math.inf, capacity=1 << 30, each=1 << 30)
         self.pool = QueryCounter(tree, rules, draw=partial(next, map(str, count())))
         self.gateway = GatewayLog(window=setting.window)
@@ -260,7 +259,7 @@ class _Run:
             self.until(time)
             self.deposit(query, time)
             if query not in self.answered:
-                self.at(time + self.patience, partial(self.give_up, query))
+                self.at(time + (setting.patience or 0.0), partial(self.give_up, query))
         self.until(setting.length)
 
     def until(self, time: float) -> None:
