@@ -164,20 +164,15 @@ def _plain(row: Row, noun: int, meaning: int) -> None:
 
 
 @compiled
-def _choose_meaning(state: State, lexicon: Lexicon, row: Row) -> int:
-    """What to ask next: a sibling of the row's meaning (if it has one) or any meaning of its interest."""
-    meaning, topic = np.int64(row[MEANING]), np.int64(row[INTEREST])
-    if meaning > 0 and (topic < 0 or uniform(state) < 0.5):
-        above = lexicon.parent[meaning]
-        start, stop = lexicon.child_bounds[above], lexicon.child_bounds[above + 1]
-        return int(lexicon.children[start + below(state, stop - start)])
-    return _meaning_within(state, lexicon, int(max(topic, np.int64(0))))
-
-
-@compiled
 def compose(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
     """Write a query into ``row``, for its interest (-1: for any topic) and near its meaning (-1: none)."""
-    meaning = _choose_meaning(state, lexicon, row)
+    near, topic = np.int64(row[MEANING]), np.int64(row[INTEREST])
+    if near > 0 and (topic < 0 or uniform(state) < 0.5):  # a sibling
+        above = lexicon.parent[near]
+        start, stop = lexicon.child_bounds[above], lexicon.child_bounds[above + 1]
+        meaning = int(lexicon.children[start + below(state, stop - start)])
+    else:
+        meaning = _meaning_within(state, lexicon, int(max(topic, np.int64(0))))
     _plain(row, _name(state, lexicon, meaning), meaning)
     beside = uniform(state)
     if beside < _TWO_WORDS and lexicon.length[row[BASE]] <= _LONG:

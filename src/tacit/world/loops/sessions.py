@@ -126,16 +126,6 @@ def draw_interests(
     return interests
 
 
-class Person(NamedTuple):
-    """Whose history is being written."""
-
-    interests: Row
-    home: int
-    """The place the user names in local queries."""
-    first: int
-    """The user's first row."""
-
-
 # Each of the functions below is called from one place only: compiled code is copied into its caller, and
 # every further copy adds seconds to the first run.
 
@@ -181,14 +171,14 @@ def _choose_topic(state: State, interests: Row) -> int:
 
 @compiled
 def _write_query(
-    state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, step: int, person: Person
+    state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, step: int, interests: Row, home: int
 ) -> None:
-    """Write the query of one step into row ``at`` of a session that began at row ``begun``."""
+    """Write the query of one step into row ``at`` of one user's, in a session that began at row ``begun``."""
     row = rows[at]
     source = at - 1
     if step == _AGAIN:
         # Mostly what was asked lately, now and then from long ago.
-        source -= int(uniform(state) ** 2 * (at - person.first))
+        source -= int(uniform(state) ** 2 * at)
     elif step == _RETURN:
         source = begun + below(state, at - begun)
     if step not in (_NEED, _ERRAND):
@@ -196,13 +186,13 @@ def _write_query(
             row[column] = rows[source, column]
     if step in (_NEED, _DRIFT):
         if step == _NEED:
-            row[INTEREST] = _choose_topic(state, person.interests)
+            row[INTEREST] = _choose_topic(state, interests)
             row[MEANING] = -1
-        compose(state, lexicon, row, person.home)
+        compose(state, lexicon, row, home)
     elif step == _ERRAND:
         errand(state, lexicon, row)
     elif step == _SPECIALISE:
-        specialise(state, lexicon, row, person.home)
+        specialise(state, lexicon, row, home)
     elif step == _GENERALISE:
         generalise(state, lexicon, row)
     elif step == _CORRECT:
@@ -236,8 +226,7 @@ def histories(
         stream(state, seed, first_user + user, _WHAT)
         places = lexicon.usual[lexicon.usual_bounds[PLACE] : lexicon.usual_bounds[PLACE + 1]]
         home = int(places[int(len(places) * uniform(state) ** 2)])
-        person = Person(interests[user], home, at)
-        begun, records, sessions = at, 0, 0
+        first, begun, records, sessions = at, at, 0, 0
         while records < quotas[user]:
             begins = records == 0 or (sessions < most_sessions and uniform(state) >= _GOES_ON)
             step = _NEW_NEED if begins else _next_step(state, rows[at - 1, SLIP] != NO_SLIP)
@@ -246,7 +235,8 @@ def histories(
             if begins:
                 begun = at
                 sessions += 1
-            _write_query(state, lexicon, rows, begun, at, step, person)
+            own = rows[first:]
+            _write_query(state, lexicon, own, begun - first, at - first, step, interests[user], home)
             rows[at, PAUSE] = 0 if begins else pause(state, _BROWSING if step == _NEXT else _READING)
             left = quotas[user] - records
             noun = int(lexicon.base[rows[at, BASE]])

@@ -229,20 +229,16 @@ def truth_table(block: UserBlock) -> pa.Table:
     per_record = np.searchsorted(block.of_row, block.bounds).astype(np.int32)
     columns = block.rows[block.of_row]
     behind = columns[:, INTEREST]
-    lists = {
-        "interests": (per_user, pa.array(interests, pa.int32())),
-        "sensitive": (per_user, pa.array(np.isin(interests, sensitive_topics))),
-        "meanings": (per_record, pa.array(columns[:, MEANING], pa.int32())),
-        "behind": (per_record, pa.array(behind, pa.int32(), mask=behind < 0)),
-        "kinds": (per_record, _KIND_NAMES.take(pa.array(columns[:, KIND]))),
-    }
-    return pa.Table.from_arrays(
-        [
-            user_names(block.first_user, len(block.interests)),
-            *(pa.ListArray.from_arrays(bounds, values) for bounds, values in lists.values()),
-        ],
-        schema=TRUTH_SCHEMA,
+    lists = (  # as in the schema
+        (per_user, pa.array(interests, pa.int32())),
+        (per_user, pa.array(np.isin(interests, sensitive_topics))),
+        (per_record, pa.array(columns[:, MEANING], pa.int32())),
+        (per_record, pa.array(behind, pa.int32(), mask=behind < 0)),
+        (per_record, _KIND_NAMES.take(pa.array(columns[:, KIND]))),
     )
+    names = user_names(block.first_user, len(block.interests))
+    arrays = [names, *(pa.ListArray.from_arrays(bounds, values) for bounds, values in lists)]
+    return pa.Table.from_arrays(arrays, schema=TRUTH_SCHEMA)
 
 
 AOL_WEEKS = 13
