@@ -42,7 +42,7 @@ def serve(
             service = EngineService(read, EmbeddedEngine.build(folder, read))
         service.search("ready")
         address = f"{server.address}/search"
-        title = f"Search server at {address}?q=…"
+        title = "Search server at {}/search?q=…"
         run(lambda: engine_application(service), server, title, {"address": address})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -113,8 +113,8 @@ def relay(join: JoinPath, host: Host = "127.0.0.1", port: Port = 8462, workers: 
         "whoever runs it must not run the pool or the service",
     ]
     with tempfile.TemporaryDirectory(prefix="tacit-relay-") as folder:
-        where, said = (host, port, workers), {"pool": found.pool}
-        _run("Relay", lambda: relay_app(found, folder=Path(folder)), where, said, says)
+        make = lambda: relay_app(found, folder=Path(folder))  # noqa: E731
+        run(make, listen(host, port), "Relay at {}", {"pool": found.pool}, says, workers)
 
 
 def serve(
@@ -146,7 +146,7 @@ def serve(
         "fewer, none does",
         f"texts go on sealed to {pool.join.gateway}",
     ]
-    _run("Pool", pool.app, (host, port, workers), result, says)
+    run(pool.app, listen(host, port), "Pool at {}", result, says, workers)
 
 
 def gateway(
@@ -172,9 +172,8 @@ def gateway(
     with tempfile.TemporaryDirectory(prefix="tacit-gateway-") as folder:
         shared = SharedState(Path(folder), found.rules.window)
         state = shared if workers > 1 else None
-        where, said = (host, port, workers), {"engine": engine}
         make = lambda: Gateway(found, own, engine, state=state).app()  # noqa: E731
-        _run("Gateway", make, where, said, says, beside=[shared.hold])
+        run(make, listen(host, port), "Gateway at {}", {"engine": engine}, says, workers, [shared.hold])
 
 
 def issuer(
@@ -207,7 +206,7 @@ def issuer(
     made = Issuer(found, own, file, ahead=ahead * 86_400)
     says = [f"gives {file.accounts:,} accounts one token each for every {found.rules.period:g} s"]
     result = {"accounts": file.accounts, "period": found.rules.period, "keys_ahead": made.ahead}
-    _run("Issuer", made.app, (host, port, workers), result, says)
+    run(made.app, listen(host, port), "Issuer at {}", result, says, workers)
 
 
 def join(
@@ -243,7 +242,7 @@ def join(
         return
     where = "from your own address" if otherwise == "direct" else "and never directly"
     says = [f"/search asks through the pool; what is not shared in {patience:g} s: {otherwise}, {where}"]
-    _run("Agent", person.app, ("127.0.0.1", port, 1), result, says)
+    run(person.app, listen("127.0.0.1", port), "Agent at {}", result, says)
 
 
 def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
@@ -266,19 +265,6 @@ def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
     if "issuer" not in result["parties"]:
         yield "no issuer: somebody can pose as any number of the people around you"
     yield ""
-
-
-def _run(
-    name: str,
-    make: Callable[[], Any],
-    where: tuple[str, int, int],
-    result: dict[str, Any],
-    says: list[str],
-    beside: Sequence[Callable[[], None]] = (),
-) -> None:
-    host, port, workers = where
-    server = listen(host, port)
-    run(make, server, f"{name} at {server.address}", result, says, workers, beside)
 
 
 def verify(

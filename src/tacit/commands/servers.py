@@ -44,12 +44,14 @@ def run(
 ) -> None:
     """Serve what ``make`` makes until Ctrl-C, in so many processes; with several, others run ``beside``.
 
-    When the server answers, its address and what it does are said, a line each.
+    When the server answers, its address (``{}`` in the title) and what it does are said, a line each.
     """
     from tacit.web.server import serve
 
     def started() -> None:
-        emit({"address": server.address, **result}, f"{title} (stop with Ctrl-C)", *says)
+        emit(
+            {"address": server.address, **result}, f"{title.format(server.address)} (stop with Ctrl-C)", *says
+        )
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a thousand idle connections must not fill it
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -367,10 +367,8 @@ class _Worker:
                 self._sealed.pop(item.ticket, None)
                 result = {"state": "answered", "answer": text} if text else {"state": "unanswered"}
                 await self.store.settle(item.ticket, result)
-        if said is None:
-            await self._do(counter.lost(batch.number, now))
-        else:
-            await self._do(counter.answered(batch.number, said, now))
+        over = counter.answered(batch.number, said, now) if said else counter.lost(batch.number, now)
+        await self._do(over)
 
     # -- serving ------------------------------------------------------------------------------------
 
