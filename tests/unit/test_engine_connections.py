@@ -50,6 +50,7 @@ class Asked:
     def __init__(self) -> None:
         self.recorded: list[bytes] = []
         self.answers: list[Answer] = []
+        self.seconds: list[float] = []
 
     @property
     def titles(self) -> list[str]:
@@ -80,7 +81,9 @@ def ask(
                 engine = EngineDescription(f"engine {place}", "searxng", address, timeout=timeout, local=may)
                 upstream = upstream_of(engine)
                 request = upstream.request("java")
+                begun = time.monotonic()
                 asked.answers.append(await client.ask(engine, upstream, request, record))
+                asked.seconds.append(time.monotonic() - begun)
                 pause()
         finally:
             await client.close()
@@ -471,9 +474,9 @@ def test_proxies_that_do_not_answer_do_not_use_up_the_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         proxy = f"socks5://127.0.0.1:{silent.getsockname()[1]}"
         limits = Limits(attempts=1)
-        answers = ask(*["http://hidden.onion/"] * 120, proxy=proxy, limits=limits, timeout=0.1).answers
-    assert {one.problem for one in answers} == {"it did not answer within 0.1 seconds."}
-    assert max(one.milliseconds for one in answers[-5:]) < 1000
+        asked = ask(*["http://hidden.onion/"] * 120, proxy=proxy, limits=limits, timeout=0.1)
+    assert {one.problem for one in asked.answers} == {"it did not answer within 0.1 seconds."}
+    assert max(asked.seconds[-5:]) < 1
 
 
 @pytest.mark.parametrize(

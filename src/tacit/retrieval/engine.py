@@ -85,16 +85,13 @@ class EmbeddedEngine:
         try:
             self._index = tantivy.Index(_schema(), path=str(folder), reuse=True)
             self._index.reload()
+            self._searcher = self._index.searcher()
+            if self._searcher.num_segments > 1:  # a result's number would not be its document's
+                raise ValueError("more than one segment")
         except ValueError as error:
             raise IntegrityError(
                 f"the search index at {folder} cannot be read.", "Delete the folder and build it again."
             ) from error
-        self._searcher = self._index.searcher()
-        if self._searcher.num_segments > 1:
-            raise IntegrityError(
-                f"the search index at {folder} has {self._searcher.num_segments} segments; one is expected.",
-                "Delete the folder and build it again.",
-            )
 
     @classmethod
     def build(cls, folder: str | Path, documents: Iterable[Document]) -> EmbeddedEngine:

@@ -307,9 +307,8 @@ class SearchService:
         """One engine's turn. The ledger's entry is on the disk before the request is made up."""
         engine, query = turn.engine, page.query
         if engine.carriage is interface.Carriage.HERE:
-            begun = time.monotonic()
             results = await to_thread.run_sync(self._local, query)
-            turn.answer = interface.Answer(engine.name, tuple(results), (time.monotonic() - begun) * 1000)
+            turn.answer = interface.Answer(engine.name, tuple(results))
             return
         protection = await to_thread.run_sync(self._decide, engine, query)
         turn.protection = protection

@@ -128,14 +128,12 @@ class EngineClient:
             refusal = _RefusedError(problem, "Check its kind, its address and its settings.")
         else:
             health.failures = 0
-            spent = (time.monotonic() - begun) * 1000
-            return Answer(engine.name, tuple(results), spent, aside=aside)
+            return Answer(engine.name, tuple(results), aside=aside)
         health.failures += 1
         if health.failures >= self.limits.failures:
             rest = self.limits.rest * 2.0 ** (health.failures - self.limits.failures)
             health.until = time.monotonic() + min(rest, self.limits.longest_rest)
-        spent = (time.monotonic() - begun) * 1000
-        return Answer(engine.name, (), spent, refusal.problem, refusal.remedy)
+        return Answer(engine.name, (), refusal.problem, refusal.remedy)
 
     async def fetch(self, request: Outgoing, *, local: bool, record: Recorder, seconds: float) -> bytes:
         """The body that an address answers with, once; for pictures and completions.

@@ -170,7 +170,6 @@ class Answer:
 
     engine: str
     results: tuple[SearchResult, ...] = ()
-    milliseconds: float = 0.0
     problem: str = ""
     """What went wrong, for the person to read; empty if nothing did. Never contains the query."""
     remedy: str = ""
