@@ -217,9 +217,8 @@ class Agent:
         requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}
         key = oblivious.read_key_configurations(announced.key)[0]
         said = {"account": self._account, "requests": requests}
-        given = await oblivious.ask(
-            self._http, f"{self.join.relay}/issuer", key, "/tokens", said, tokens.BATCH_SIZE
-        )
+        issuer = f"{self.join.relay}/issuer"
+        given = await oblivious.ask(self._http, issuer, key, "/tokens", said, tokens.BATCH_SIZE)
         for at, text in dict(given.get("signed", {})).items():
             self.memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
         self.memory.write()

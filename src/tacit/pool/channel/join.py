@@ -69,9 +69,8 @@ def read_secret(path: Path) -> str:
     try:
         found = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"the secret in {path} cannot be read.", "Whoever made it can copy it here."
-        ) from error
+        problem = f"the secret in {path} cannot be read."
+        raise InputError(problem, "Whoever made it can copy it here.") from error
     if not _SECRET.fullmatch(found):
         raise InputError(
             f"{path} holds no secret; a secret is 64 hexadecimal digits.", "Name a new file to make one."

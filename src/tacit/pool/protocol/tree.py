@@ -105,10 +105,8 @@ class Tree:
     @cached_property
     def children(self) -> Mapping[int, tuple[int, int]]:
         """The lower and upper half of each node that is cut."""
-        below: dict[int, list[int]] = {}
-        for node in range(1, len(self)):
-            below.setdefault(self.parents[node], []).append(node)
-        return {node: (low, high) for node, (low, high) in below.items()}
+        # In preorder the lower half follows its parent at once, and the upper one, which stays, comes later.
+        return {self.parents[node]: (self.parents[node] + 1, node) for node in range(1, len(self))}
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:

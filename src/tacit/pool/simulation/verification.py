@@ -52,12 +52,8 @@ class AuditedLog:
 
 def write_audited_log(log: AuditedLog, path: str | Path) -> None:
     """Write the log as Parquet, for its owner only."""
-    width = log.record.shape[1]
-
-    def lists(codes: Numbers) -> pa.Array:
-        return pa.FixedSizeListArray.from_arrays(pa.array(codes.astype(np.uint16).ravel()), width)
-
-    lists_of = [lists(codes) for codes in (log.record, log.low, log.high)]
+    width, codes = log.record.shape[1], [each.astype(np.uint16) for each in (log.record, log.low, log.high)]
+    lists_of = [pa.FixedSizeListArray.from_arrays(pa.array(each.ravel()), width) for each in codes]
     columns = [pa.array(log.time), pa.array(log.sender), *lists_of, pa.array(log.guarded)]
     with atomic_file(path, mode=0o600) as temporary:
         pq.write_table(pa.table(columns, names=list(_COLUMNS)), temporary)
