@@ -55,8 +55,6 @@ class Known:
     id: str
     """The hash of its first entry, which no later entry changes."""
     path: Path
-    label: str
-    opened: str
     head: str
     """The hash of its last entry then."""
     entries: int
@@ -128,7 +126,7 @@ class Register:
         """Every ledger that is known, the oldest first."""
         with self._connection() as connection:
             rows = connection.execute(
-                "SELECT id, path, label, opened, head, entries FROM ledgers ORDER BY opened, id"
+                "SELECT id, path, head, entries FROM ledgers ORDER BY opened, id"
             ).fetchall()
         return [Known(row[0], Path(row[1]), *row[2:]) for row in rows]
 

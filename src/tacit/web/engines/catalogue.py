@@ -260,7 +260,6 @@ def _box(told: object) -> interface.InfoBox | None:
         interface.plain_text(told.get("content"), 800),
         tuple(fact for fact in facts if all(fact)),
         tuple(links),
-        interface.plain_text(told.get("engine"), 60),
     )
 
 

@@ -148,7 +148,6 @@ class InfoBox:
     text: str
     facts: tuple[tuple[str, str], ...] = ()
     links: tuple[SearchResult, ...] = ()
-    source: str = ""
 
 
 @dataclass(frozen=True)
