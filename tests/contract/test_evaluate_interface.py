@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,3 +85,17 @@ def test_results_show_themselves_in_a_line_a_table_and_a_frame(tmp_path: Path) -
     assert found.to_arrow().num_rows == len(frame) == found.to_polars().height
     assert found["about"]["users"] == 60 and found.page is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet"]
+
+
+def test_a_script_without_a_guard_of_its_main_part_works(tmp_path: Path) -> None:
+    """Processes that run the script again end at once, and the work is done without them."""
+    log = write_popular_log(tmp_path / "log.parquet", 60)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import tacit\n"
+        f"costs = tacit.evaluate_release({str(log)!r}, mechanisms=['zealous'], epsilons=[4],"
+        " tasks=['index-caching'], folds=2, draws=2, workers=2)\n"
+        "print(len(costs.to_pandas()) > 0)\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("True\n", "", 0)

@@ -147,7 +147,10 @@ def svg(chart: Chart) -> str:
     """The chart as SVG, at a fixed width where the page would choose it."""
     import vl_convert
 
-    sized = {**chart, "width": _WIDTH} if chart.get("width") == "container" else chart
+    # Names may be wider in the reader's font than in the one that they are measured in here.
+    sized = {"padding": {"left": 24, "top": 5, "right": 5, "bottom": 5}, **chart}
+    if chart.get("width") == "container":
+        sized["width"] = _WIDTH
     return str(vl_convert.vegalite_to_svg(sized))
 
 

@@ -7,6 +7,7 @@ to share.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -126,6 +127,8 @@ def evaluate_release(
         force: replace the report of another log or of other parameters.
         progress: called with how many runs are done, and how many there are.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)  # a script without a guard of its main part, run again by a process it started
     settings = grid(mechanisms, epsilons, ks, delta)
     with _as_log(Path(log)) as (readable, track):
         if topics is None and track and qrels is not None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,11 @@ def run_sweep(
         for fold in pending:
             run_fold(log, store, plan, fold, report)
     else:
-        _in_processes(log, store, plan, pending, min(workers, len(pending)), report)
+        try:
+            _in_processes(log, store, plan, pending, min(workers, len(pending)), report)
+        except BrokenProcessPool:  # a script without the usual guard of its main part can start none
+            for fold in pending:
+                run_fold(log, store, plan, fold, report)
     done = {
         setting.key: [(fold, draw) for fold in range(plan.folds) for draw in plan.draws_of(setting)]
         for setting in plan.settings
@@ -179,7 +184,11 @@ def _in_processes(
     workers: int,
     report: Callable[[], None],
 ) -> None:
-    """Run a fold a process; progress is read off the disk."""
+    """Run a fold a process; progress is read off the disk.
+
+    Raises:
+        BrokenProcessPool: the processes ended before their work did.
+    """
     context = multiprocessing.get_context("spawn")  # a fork would copy the engine's threads
     pool = ProcessPoolExecutor(workers, mp_context=context)
     try:
