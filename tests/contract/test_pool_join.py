@@ -245,3 +245,24 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
             file.sign("00", {period: requests[0]})
 
     asyncio.run(work())
+
+
+def test_what_stops_the_pool_is_said_once_and_by_its_kind_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tacit.pool.server.pool._EVERY", 0.001)
+    worker = _Worker(Pool(make_join(tmp_path), tmp_path / "pool.secret"), MemoryStore(), None, time.time)
+    fails = iter([True] * 5 + [False] + [True] * 5)
+
+    async def step() -> None:
+        fail = next(fails, None)
+        if fail is None:
+            raise asyncio.CancelledError
+        if fail:
+            raise ValueError("coffee in Redmond")
+
+    monkeypatch.setattr(worker, "_step", step)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(worker.drive())
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["the pool forgot what it held and begins anew: ValueError"] * 2

@@ -14,6 +14,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -37,6 +38,7 @@ from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Why, next
 from tacit.pool.server import front
 from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore
 
+_LOG = logging.getLogger(__name__)
 _EVERY = 0.5
 """Seconds between two looks at the clock."""
 _SET_BACK = 2.0
@@ -229,7 +231,8 @@ class _Worker:
     # -- driving the machine ---------------------------------------------------------------------------
 
     async def drive(self) -> None:
-        """Drive the machine while it is this worker's turn, until cancelled."""
+        """Drive the machine while it is this worker's turn, until cancelled; say once what stops it."""
+        trouble = ""
         while True:
             try:
                 if await self.store.drives(self.name):
@@ -237,7 +240,11 @@ class _Worker:
                 else:
                     self._forget()
                     await asyncio.sleep(_EVERY)
-            except Exception:  # mostly the store's: what it held may be gone, and another may drive by now
+                trouble = ""
+            except Exception as error:  # mostly the store's: what it held may be gone, another may drive
+                if trouble != type(error).__name__:  # never its text, which may quote what was sent
+                    trouble = type(error).__name__
+                    _LOG.warning("the pool forgot what it held and begins anew: %s", trouble)
                 self._forget()
                 await asyncio.sleep(_EVERY)
 
