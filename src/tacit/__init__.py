@@ -27,8 +27,6 @@ Shared parts: :mod:`tacit.searchlog` (what was searched), :mod:`tacit.taxonomy` 
 (search), :mod:`tacit.world` (a synthetic world to try everything on).
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

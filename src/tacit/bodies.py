@@ -4,8 +4,6 @@ Bodies that come slowly cannot keep a server from others: only so many are read 
 the oldest.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

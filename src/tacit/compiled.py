@@ -5,8 +5,6 @@ Numba itself notices only a change in the file of the loop that is called, not i
 could go on enforcing a criterion that has since been corrected.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Colours are left to the reader's theme.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 

@@ -4,8 +4,6 @@ Loading the command takes a moment, and a Ctrl-C in it would otherwise end in a 
 some library. Nothing has been written then, so the process may end on the spot.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -6,8 +6,6 @@ the temporary; ``kill -9`` leaves only the hidden temporary, which the next writ
 clears away.
 """
 
-from __future__ import annotations
-
 import ctypes
 import glob
 import os

@@ -4,8 +4,6 @@ A room keeps its templates in a folder ``templates`` beside its code. All of the
 ``tacit/templates``: ``{% from "table.html.j2" import table %}``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The terminal: results on stdout (readable, or one JSON document), progress and errors on stderr."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

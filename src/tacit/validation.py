@@ -5,8 +5,6 @@ name (``users must be a whole number, 1 or more; found 'many'.``) and not by wha
 Integers and numbers of numpy are integers and numbers.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import os

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scripts import size
 
-LINES = 58_950
-FILES = 310
+LINES = 56_600
+FILES = 300
 IMPORT_SHARE = 0.065
-PUBLIC_NAMES = 36
+PUBLIC_NAMES = 34
 
 
 def test_the_source_keeps_within_its_limits() -> None:

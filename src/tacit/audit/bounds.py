@@ -12,8 +12,6 @@ at δ = 10⁻⁶ are too rare to sample, and this is the figure that comes near 
 independent coins, v of them right.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

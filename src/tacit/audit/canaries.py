@@ -13,8 +13,6 @@ added than is stated, whatever else the log holds.
 Unless it is charged, such a run is for the owner's eyes: its result is as sensitive as the log.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable, Sequence

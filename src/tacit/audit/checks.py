@@ -5,8 +5,6 @@ noise, of our choice. Each ends with a :class:`Fault` or says what it found, and
 hold. Of rounds and single counts they look at the one place where numbers of a log meet noise.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence

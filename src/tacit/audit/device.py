@@ -15,8 +15,6 @@ exposed ones follows the taxonomy down at random; what that recovers of the whol
 4.2). In the paper's own way of hiding sensitive topics alone, half of all would be recovered.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence

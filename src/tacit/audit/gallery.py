@@ -6,8 +6,6 @@ that is carried out is not the one that is charged, noise is shared or left out,
 ledger is told too late. The claim stays that of the sound mechanism. None of it is reachable from a release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace

@@ -15,8 +15,6 @@ proves a lower bound on ε. The language attacker, and fakes against cohorts, ar
 :func:`audit_groups` sets all of them on a folder. People come and go in a copy of it, which is in memory.
 """
 
-from __future__ import annotations
-
 import math
 import sqlite3
 import tempfile

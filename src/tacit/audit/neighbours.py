@@ -9,8 +9,6 @@ the person has more of everything than may count.
 - **Holders**: of rounds, as many holders of one item as bring it to where a person decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ On top stands the figure that needs five seconds: a bar from the coin's line to 
 and a tick at the proved worst case, so that nobody reads "nothing was found" as "nothing can be".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

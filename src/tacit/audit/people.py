@@ -7,8 +7,6 @@ log, or stays. The attacker opens accounts of his own, which ask it too, and loo
 anonymity, then mechanisms at several ε.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

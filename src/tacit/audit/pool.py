@@ -5,8 +5,6 @@ under a region. Not claimed, and measured: better clocks, entries under d*, and 
 know the leaf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -8,8 +8,6 @@ Two things have no replicas. The counts of adaptive rounds are clipped by a limi
 are audited by what they find; and what is computed from noisy tables alone, which cannot tell more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

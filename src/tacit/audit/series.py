@@ -10,8 +10,6 @@ made at once through the real course of a series: copies of a stream that have n
 :data:`CARELESS` are series in which one thing is done wrong, each with the check that must notice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

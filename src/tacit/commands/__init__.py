@@ -8,8 +8,6 @@ A verb is a module in this package with a function ``register(app)`` that adds i
 Exit codes: 0 done, 1 Tacit says why not, 2 wrong usage, 130 stopped by Ctrl-C.
 """
 
-from __future__ import annotations
-
 import errno
 import importlib
 import importlib.metadata

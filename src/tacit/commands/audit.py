@@ -1,7 +1,5 @@
 """``tacit audit``: attack a guard, and show what still leaks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tacit demo``: the life of a query once through, on people who do not exist."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

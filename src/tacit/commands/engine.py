@@ -1,7 +1,5 @@
 """``tacit engine``: a search server that takes a generalised profile with a query."""
 
-from __future__ import annotations
-
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tacit export``: a search log back to text."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tacit generalise``: what of a profile may go out with a query."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 ``tacit group LOG -o DIR`` makes groups (in full: ``tacit group bundle``); the other verbs run on the folder.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

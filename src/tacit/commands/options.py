@@ -1,7 +1,5 @@
 """Options that several commands take, declared once; and options made from declared parameters."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

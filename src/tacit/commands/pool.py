@@ -1,7 +1,5 @@
 """``tacit pool``: the join file, the parties that it names, an agent beside a person, and the verifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal

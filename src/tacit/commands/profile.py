@@ -1,7 +1,5 @@
 """`tacit profile`: build, show, protect, export and forget an interest profile."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """``tacit resample``: a synthetic search log from a release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

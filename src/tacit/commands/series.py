@@ -1,7 +1,5 @@
 """``tacit series``: publish a growing log week after week under one charge."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any

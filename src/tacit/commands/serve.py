@@ -1,7 +1,5 @@
 """``tacit serve``: the private search that people open in a browser."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``tacit simulate``: the pool under simulated traffic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal

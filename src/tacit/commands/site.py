@@ -1,7 +1,5 @@
 """``tacit desk``, ``tacit approve``, ``tacit site``: from the owner's page to pages that others may read."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any

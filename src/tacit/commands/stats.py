@@ -1,7 +1,5 @@
 """``tacit stats``: the shape of a search log in figures."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated, Any
 

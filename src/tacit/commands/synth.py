@@ -1,7 +1,5 @@
 """``tacit synth``: make a realistic search log."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated

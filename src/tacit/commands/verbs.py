@@ -5,8 +5,6 @@ The library's errors speak of its parameters: ``epsilon must be greater than 0``
 ``--max-terms 50`` there. A name that is no option of the command stays as it is.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import shutil

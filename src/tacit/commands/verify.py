@@ -1,7 +1,5 @@
 """``tacit verify``: check a release against its own statement."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

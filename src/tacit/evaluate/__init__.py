@@ -17,8 +17,6 @@ Inside, imports run one way::
 The public names load when they are first used: they need the packages of ``tacit[report]``.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any

@@ -8,8 +8,6 @@ has ambiguous queries such as *Beagle*, with about 100 real results each and jud
 which meaning: some results of a meaning were read before, the rest are ranked.
 """
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections import Counter

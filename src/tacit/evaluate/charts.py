@@ -3,8 +3,6 @@
 Altair loads when a chart is drawn: it is heavy, and part of the extra ``tacit[report]``.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata

@@ -17,8 +17,6 @@ that fall by more than 0.05 stands beside it as well. :func:`weigh` gives both f
 People of these logs have no age or country, so that a region of the pool (guard 2) has nothing to rank by.
 """
 
-from __future__ import annotations
-
 import tempfile
 from abc import abstractmethod
 from collections import Counter

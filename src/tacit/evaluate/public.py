@@ -11,8 +11,6 @@ tested clicked them), which is all that a measure asks. A page that was released
 the clicked ones takes the first of the other places: where it stood in the engine's list is not noted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources

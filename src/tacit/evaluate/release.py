@@ -5,8 +5,6 @@ the log. A synthetic log has nobody in it, and a resampled one is published itse
 to share.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import tempfile

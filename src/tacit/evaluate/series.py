@@ -1,7 +1,5 @@
 """Evaluate a series on a log of the past: queries by week, beside weekly releases and one at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

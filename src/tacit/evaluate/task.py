@@ -15,8 +15,6 @@ measured on a release of nothing it says what anybody can do without the log, an
 than it gains over that.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

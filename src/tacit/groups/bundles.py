@@ -16,8 +16,6 @@ went with one that came would see whose terms are missing, or who is in both.
 After each step every shown term of every group is held by at most a share p of its members.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -18,8 +18,6 @@ around the user, the closest first. If even everybody together does not meet the
 grouping to give.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

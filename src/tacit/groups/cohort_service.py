@@ -7,8 +7,6 @@ generation and every vote is charged to the population's ledger before any noise
 noise is drawn outside of any lock on the file, so that requests are answered meanwhile.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

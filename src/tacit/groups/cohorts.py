@@ -16,8 +16,6 @@ above its mean score. How far it does is the evidence, against a null; where it 
 stays. The order is by λ·gate·(score - median) - ln(rank + 10).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

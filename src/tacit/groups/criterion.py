@@ -10,8 +10,6 @@ population, ``fewest_in_group`` in the group); the others are withheld; R is not
 more than a share p of R.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -7,8 +7,6 @@ knows is learnt by conditional logistic regression on the half that is not attac
 count as evidence about themselves. A learnt guesser is a lower bound on what can be learnt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

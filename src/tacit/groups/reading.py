@@ -6,8 +6,6 @@ once. Queries that name somebody (an e-mail address, a telephone number: :mod:`t
 passed over, each by its own text. A term weighs in how many of the user's queries it occurs.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

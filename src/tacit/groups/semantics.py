@@ -10,8 +10,6 @@ weighing 1/(1+s). The candidate with the largest cosine between that description
 wins; ties go to WordNet's own order: the most frequent sense first, its primary hypernym first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache

@@ -19,8 +19,6 @@ counted; of no group at all where none is near). A guest who was counted in a gr
 the next bundling such a person is counted in no other.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

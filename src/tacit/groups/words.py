@@ -13,8 +13,6 @@ more or less moves one count by 1, so that the noisy counts are 1/scale-differen
 is the winner.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

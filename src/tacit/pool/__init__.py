@@ -14,8 +14,6 @@ Inside, imports run one way: :mod:`~tacit.pool.protocol` (records, the tree, rul
 person's side), :mod:`~tacit.pool.server` (relay, pool, gateway and issuer), :mod:`~tacit.pool.simulation`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -5,8 +5,6 @@ computed as a pair of integers that enclose the true value, or as a floating-poi
 the safe side.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction

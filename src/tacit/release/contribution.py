@@ -9,8 +9,6 @@ A **search** is a query at a time (its clicks are records of the same user, quer
 a url clicked for a search. A **step** leads from a search to the next different query of the same session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any

@@ -7,8 +7,6 @@ What the engine cannot hold in memory it spills to a private folder, readable by
 when the work ends. What ``kill -9`` leaves there is raw data: the next release removes it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

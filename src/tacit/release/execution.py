@@ -19,8 +19,6 @@ from noisy numbers alone (:mod:`tacit.release.clipping`): see docs/guarantees/ad
 means".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

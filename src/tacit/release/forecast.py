@@ -20,8 +20,6 @@ So is a series, week by week, on a synthetic log of as many weeks (:mod:`tacit.r
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import tempfile

@@ -5,8 +5,6 @@ and what holds unless it is given. Checks, the mechanism's ``help()``, the optio
 ``guarantee`` and ``release``, their help and the manifest all come from that declaration.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import numbers

@@ -1,8 +1,6 @@
 """From ε and δ to noise and thresholds: searching the smallest that keep a promise, and splitting a
 budget."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

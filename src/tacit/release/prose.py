@@ -4,8 +4,6 @@ The sentences stand beside each mechanism, in its module of words (``click`` has
 are asked for by plan. A mechanism may leave any of them out but ``words`` and ``steps``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -21,8 +21,6 @@ get noise, whether the step occurred or not. There are many: pairs are made of t
 published counts, up to a fixed number of them, which again uses nothing but what is published.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

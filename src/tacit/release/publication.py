@@ -17,8 +17,6 @@ made stays made, even if the release was lost: noise may have been drawn for it,
 may have seen it. A new run starts anew, with a new charge and new noise.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import platform
 import resource

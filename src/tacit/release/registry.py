@@ -4,8 +4,6 @@ A mechanism is a module with ``MECHANISM`` (light: the command line reads its de
 beside it a module of words, ``NAME_words`` (:mod:`tacit.release.prose`).
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from tacit.errors import ParameterError

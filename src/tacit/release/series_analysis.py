@@ -11,8 +11,6 @@ alone has held reaches the threshold of memory λ in round q, whatever was saved
 δ_h are those of the one release of the past at the opening, 0 without one.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import lru_cache
 

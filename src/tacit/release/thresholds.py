@@ -31,8 +31,6 @@ outward by a part of 2^-42, some thousand times what the few sums and products h
 Derivations: docs/guarantees/session.md and docs/guarantees/click.md.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -7,8 +7,6 @@ manifest, noted before the release was put in its place, and the charge.
 A malformed manifest fails checks; it never ends them with another error.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

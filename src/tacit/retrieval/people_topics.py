@@ -15,8 +15,6 @@ phrases of two and more words stand for themselves wherever they occur in a row,
 count as strings. Everything is computed from bundled data, word by word as texts need it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

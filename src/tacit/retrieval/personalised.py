@@ -8,8 +8,6 @@ own::
     lam sum of preference(t) F(result, t) - ln(rank in the engine's order + kappa)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -13,8 +13,6 @@ Whether a page is caught depends on that page and on public data alone, the same
 regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ to the names stand in; pages filed under a topic, where there are some, speak fo
 a search can compute it, so that a server scores by the very directions that the device filed under.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from functools import cache

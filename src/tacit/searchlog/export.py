@@ -6,8 +6,6 @@ space, and counted; a normalised query holds none. AOL's times are whole seconds
 there, and kept in the other formats. Otherwise, importing what was exported gives the same log.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Blocks are parsed by a few threads and written in order, so the output has the r
 the files. At most a handful of blocks are in memory. The output appears whole at the end, or not at all.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import time

@@ -13,8 +13,6 @@ and broken UTF-8, so they are cleaned on the way into the parser and never held 
 number of topics only.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -5,8 +5,6 @@ these leave out on purpose: what is sensitive for everybody, under twelve human 
 written by hand for each topic; lists made from neighbours or from subordinate meanings never did better.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources

@@ -6,8 +6,6 @@ passwords in addresses of pages (``user:pass@``) and long runs of digits. The ve
 alone. It is no proof: a name or a street written out passes, and no pattern can find those.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from urllib.parse import unquote

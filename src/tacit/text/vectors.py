@@ -6,8 +6,6 @@ everyone, so that it can say nothing about anybody. Words outside the table have
 and the highest weight, but no vector.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import Counter
 from collections.abc import Iterable

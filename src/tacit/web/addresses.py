@@ -6,8 +6,6 @@ others are shown in punycode, as browsers do, so that ``аpple.com`` with a Cyri
 ``xn--pple-43d.com``.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from urllib.parse import unquote, urlsplit
 

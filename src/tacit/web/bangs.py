@@ -5,8 +5,6 @@ leads to the site's own search. ``!!w tea`` always leads there, and ``!! tea`` t
 ``!v`` and ``!n`` ask for images, videos and news. Whoever is led to a site tells that site what they asked.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -7,8 +7,6 @@ pool discloses of somebody's data, in words, brings results forward that mention
 is kept or logged.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ address of this machine or its network is never asked on an engine's word. What 
 if its first bytes say that it is a PNG, JPEG, GIF or WebP of sensible size: never SVG, which can hold script.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import struct

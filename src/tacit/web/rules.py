@@ -4,8 +4,6 @@ A pattern is a site, ``example.org``, which covers its subdomains, or a part of 
 Rules are applied after all ranking, on the device, and are never sent.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -7,8 +7,6 @@ looking at the other order sends nothing again; a click or a site rule reorders 
 the last result asks the engines for more, which follow those that were shown.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Run a server until Ctrl-C: on one address, within limits, without a log of what was searched."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import shutil

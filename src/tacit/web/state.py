@@ -5,8 +5,6 @@ kept about queries goes with what it belongs to: triggers remove it when an entr
 period is forgotten, whoever forgets it.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

@@ -3,8 +3,6 @@
 No request leaves the machine for them.
 """
 
-from __future__ import annotations
-
 import bisect
 import heapq
 from collections import Counter

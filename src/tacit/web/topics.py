@@ -1,7 +1,5 @@
 """Topics as people read them: names without sense numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """WordNet's noun synsets as documents (82,115 short texts, each its own topic), and their search index."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Iterator

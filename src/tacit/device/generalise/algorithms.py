@@ -20,8 +20,6 @@ divergence over the partition, so it can only fall (the log-sum inequality), and
 ancestor stays where it is until a single leaf is left. This is Theorem 2; without shadows it fails.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple

@@ -18,8 +18,6 @@ is in the profile: the overlap of the query's trie with the profile. Topics that
 ``least`` share of all preference are noise and are left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -33,8 +33,6 @@ Theorem 2 makes this sound: a topic that adds no risk is never worth hiding, so 
 sensitive ones are ever decided on, and they are few.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -10,8 +10,6 @@ or its rarest words retrieve them. Candidates may lie below one another. A word 
 lowest candidate that covers it, or the upper topic would always win and the sum would count it twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

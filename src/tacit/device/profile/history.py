@@ -1,7 +1,5 @@
 """The person's history: the documents they opened, in the profile file and as an index in memory."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

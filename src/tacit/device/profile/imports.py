@@ -3,8 +3,6 @@
 Pages that only list search results are left out, and those without a title or an address of the web.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -6,8 +6,6 @@ The paper keeps an inverted index a topic and files every document under all top
 everything below are a range, and running totals give the count over any range by two binary searches.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -17,8 +17,6 @@ something for any query, and moves it for nothing. It asks two things: do the re
 and are the pages that say so nearer to these results than the history is as a whole?
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -13,8 +13,6 @@ Borda count. Three scores:
 What a profile says nothing good about scores 0, and stays in the engine's order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Mapping, decision and generalisation happen on the device, over public data and 
 nothing leaves it on the way. (Over the people's taxonomy :mod:`tacit.device.sending.interests` chooses.)
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum

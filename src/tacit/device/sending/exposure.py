@@ -1,7 +1,5 @@
 """What goes out with a query and why; and the record, in the profile file, of every query that was sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The files of a report: a page that opens without a network, its data as JSON and CSV, its charts as SVG."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Figures of a report on releases: what is gained at each ε, and each task's measure by ε and by k."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """What a sweep found: the advice, and a sentence for each task, computed from its results."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ the same ε) is taken unit by unit, with the noise of both sides. Two draws of o
 5% of cases (``benchmarks/evaluate_same.py``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ memory. Of test users so many are taken, by a keyed hash of their names, that th
 :data:`MOST_TESTED`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

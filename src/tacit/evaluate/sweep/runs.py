@@ -5,8 +5,6 @@ test unit, numbered, not named: no query, url or user. It is as sensitive as the
 readable by its owner only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

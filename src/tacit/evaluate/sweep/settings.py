@@ -4,8 +4,6 @@ A mechanism that takes a k is swept over k, any other over ε. One that publishe
 all of them, so that every task has something to work with; its ε is shared among them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

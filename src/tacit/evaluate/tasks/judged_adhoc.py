@@ -4,8 +4,6 @@ Units are the lists that were shown for a query of a judged topic: by a session 
 by a run. Each is reranked by released clicks on its query; with nothing released it stays as it was.
 """
 
-from __future__ import annotations
-
 from tacit.evaluate.data import CountedLog, LogPart
 from tacit.evaluate.judged import JudgedTask, JudgedTrial
 

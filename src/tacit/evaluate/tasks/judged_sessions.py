@@ -5,8 +5,6 @@ The lists of a session's queries, each reranked by released clicks on its query,
 end counting more by γ. Judged by the qrels of the session's topic.
 """
 
-from __future__ import annotations
-
 from tacit.evaluate.data import CountedLog, LogPart
 from tacit.evaluate.judged import JudgedTask, JudgedTrial
 from tacit.evaluate.tasks.session_search import DISCOUNT

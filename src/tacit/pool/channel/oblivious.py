@@ -6,8 +6,6 @@ in the known-length form; both forms are read, with the truncation and padding t
 limits. Section numbers are those of RFC 9458.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct

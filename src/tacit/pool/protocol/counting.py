@@ -41,8 +41,6 @@ closed when one holds fewer than k. What cannot go out alone is held; held queri
 in which everybody satisfies the rule, under the deepest node at which there is one.
 """
 
-from __future__ import annotations
-
 import secrets
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict

@@ -4,8 +4,6 @@ A cut divides a region at a value of one attribute so that both halves keep ``le
 inside the region, so cells are disjoint and cover it by construction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -16,8 +16,6 @@ nothing is logged (:class:`Unreadable`); the pool forms its batch anew without t
 No clock and no file: time is passed in, and ``write`` is called with the time to log under.
 """
 
-from __future__ import annotations
-
 import heapq
 import secrets
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Populations to simulate with: the bundled Adult records, or any file with a template."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files

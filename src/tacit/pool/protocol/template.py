@@ -23,8 +23,6 @@ Definition 4 divides a query q into q^p, which may identify its sender and is ge
 record ("Redmond"), and q^s, which is what the person wants to ask ("stripper club") and is sent as it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

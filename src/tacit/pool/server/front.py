@@ -5,8 +5,6 @@ that each has opened. A request is opened once. Before a key's memory is full a 
 the one before the last is forgotten, with all that was sealed for it.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -6,8 +6,6 @@ engine gets each text with the node's region in words, as ``person``. It never g
 address; the answer goes back sealed for the device that asked, all answers with one length.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

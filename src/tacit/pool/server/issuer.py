@@ -5,8 +5,6 @@ it is used. A period's key never changes and no account gets a second token for 
 are kept in one file of the issuer's own. Requests come sealed through the relay, which hides addresses.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

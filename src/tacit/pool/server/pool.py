@@ -7,8 +7,6 @@ machine's decision (:mod:`tacit.pool.protocol.counting`); this module gives it t
 gateway.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

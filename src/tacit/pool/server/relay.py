@@ -5,8 +5,6 @@ adds nothing about who sent them. It also hands out the parties' keys, from **on
 party that gave each person a key of their own, to recognise them by it, would reach only the relay.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

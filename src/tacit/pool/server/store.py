@@ -9,8 +9,6 @@ by mistake do no harm either, since each counts only what it saw logged itself.
 Keys and the requests they opened live and die together: a store that lost what it saw has lost its keys too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -6,8 +6,6 @@ and people without a group (the U-group) are split over the whole domain. Region
 overlap. Phases take no time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

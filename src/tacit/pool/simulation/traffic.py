@@ -6,8 +6,6 @@ entry of the log is judged afterwards by :mod:`tacit.pool.simulation.verificatio
 nor tokens.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable

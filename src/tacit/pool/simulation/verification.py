@@ -6,8 +6,6 @@ come from at least k people. An audited log holds what a service collects, and b
 knows: who asked, with which record.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass

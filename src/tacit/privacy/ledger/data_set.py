@@ -25,8 +25,6 @@ whose user numbers were drawn anew, or whose queries were normalised otherwise. 
 to be named.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import math

@@ -1,7 +1,5 @@
 """What a ledger's entries mean: from the lines of its file to charges and a balance."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

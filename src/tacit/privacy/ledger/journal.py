@@ -10,8 +10,6 @@ crash in the middle of one leaves a last line without its newline, a *fragment*:
 returned, so nobody acted on it. The next append replaces the fragment by an entry that records it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import glob
 import hashlib

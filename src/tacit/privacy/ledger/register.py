@@ -16,8 +16,6 @@ looked up in the register before its ledger is opened:
 - the ledger lacks entries that it had: refused, with how to restore or knowingly accept it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3

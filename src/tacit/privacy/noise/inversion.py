@@ -22,8 +22,6 @@ digits alone. Of those of the discrete Gaussian, quotients of theta sums, none i
 that was built has shown that its own are told apart from every binary fraction of 64 digits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 from collections.abc import Iterator

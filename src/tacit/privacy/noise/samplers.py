@@ -30,8 +30,6 @@ a smaller u moves the noise down by a part of a user, so that δ can be met exac
 Drawn exactly: a side by an exact coin, a magnitude by exact inversion; what lies above is drawn again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -4,8 +4,6 @@ It is asked for once, in a small file beside the ledger (``log.about.toml`` besi
 command or a call gives goes before what the file says, and what nobody states is shown as missing.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

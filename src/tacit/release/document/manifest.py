@@ -5,8 +5,6 @@ the guarantee follows from them, and sizes are those of the published tables. No
 the raw log: no count of records, users or queries, no share that was kept, no hash or name of the file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

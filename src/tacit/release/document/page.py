@@ -4,8 +4,6 @@ It shows what the manifest says, the reach of a belief as inline SVG, and the la
 it is published anyway, and whoever has the manifest and the tables can make the page again, to the letter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The published tables against the manifest and the schedule: columns, sums, thresholds, the two forms."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import partial

@@ -6,8 +6,6 @@ verdict is about everything published from the data set so far; what this releas
 thresholds are stated and the same everywhere: on the page, in the terminal and in the manifest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

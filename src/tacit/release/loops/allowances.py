@@ -1,7 +1,5 @@
 """Spreading a user's saved allowance over the user's items, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

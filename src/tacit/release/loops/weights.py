@@ -1,7 +1,5 @@
 """Loops over who holds what, compiled; in a folder of their own, whose machine code outlasts other edits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ All of it is relational work on the engine, without randomness; only numbers lea
 numbered does not influence the release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

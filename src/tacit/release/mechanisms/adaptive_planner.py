@@ -4,8 +4,6 @@ The shape of the rounds was searched on synthetic logs of 20,000 and 100,000 use
 0.95 and 1.1 (docs/guarantees/adaptive.md, "Where the constants come from") and then held against others.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What an adaptive release does, means and costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tacit.release.document.words import biased_counts, counted

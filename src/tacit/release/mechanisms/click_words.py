@@ -1,7 +1,5 @@
 """What an A_Click release does, means and costs, and what the thesis (002) prints for it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a k-query anonymous release does, means and costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tacit.release.mechanisms.k_query import KQueryPlan

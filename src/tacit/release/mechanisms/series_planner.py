@@ -4,8 +4,6 @@ The shape was searched on synthetic logs (docs/guarantees/series.md, "Where the 
 held against others.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

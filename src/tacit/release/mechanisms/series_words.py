@@ -1,7 +1,5 @@
 """What a series does, means and costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -19,8 +19,6 @@ of the first level. So nobody counts twice for a topic, and the people who count
 among those right below it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """What a ZEALOUS release does, means and costs, and what paper 004 prints for it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

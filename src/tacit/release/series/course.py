@@ -9,8 +9,6 @@ Nothing here decides what may be drawn when: :mod:`tacit.release.series.folder` 
 first. A step that was noted and not carried out is *left out* for every item, also for those held later.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

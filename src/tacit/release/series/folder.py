@@ -19,8 +19,6 @@ A step that was noted and of which no state is known is left out for every item,
 taken as spent. A state that is older than the ledger says is a lost one.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -3,8 +3,6 @@
 All of it is published in the weeks' releases anyway; nothing of the state is looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter

@@ -3,8 +3,6 @@
 For owners before they decide, and for plans on synthetic logs: nothing is charged and nothing published.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

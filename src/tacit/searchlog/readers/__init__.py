@@ -13,8 +13,6 @@
 ==========  ==========================================================================
 """
 
-from __future__ import annotations
-
 from tacit.errors import LogError, ParameterError
 from tacit.searchlog.readers.access import AccessReader
 from tacit.searchlog.readers.delimited import DelimitedReader

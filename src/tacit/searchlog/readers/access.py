@@ -4,8 +4,6 @@ A request is a search when its address has the parameter of the query. Who asked
 names, otherwise the network address, behind which there may be several people, or one of many.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

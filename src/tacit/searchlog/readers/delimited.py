@@ -10,8 +10,6 @@ recognised by the times in the third; whether a rank or a url follows is inferre
 hold.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

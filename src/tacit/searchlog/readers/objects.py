@@ -4,8 +4,6 @@ Analytics 4, Matomo or OpenSearch's User Behavior Insights.
 A name with dots (``user.id``) leads into objects within objects, unless an object has that very name.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """The formats of the published logs, with fixed columns between tabs: AOL's and Excite's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc

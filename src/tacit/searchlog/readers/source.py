@@ -3,8 +3,6 @@
 Compression (gzip, bzip2, xz, Zstandard) is recognised by a file's first bytes, not by its name.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

@@ -8,8 +8,6 @@ Dates such as ``3/4/2006`` are the third of April or the fourth of March. Where 
 holds one that can only be read one way (``31/12/2006``), that way is taken; otherwise nobody guesses.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Tables with named columns and typed values: Parquet files, and SQLite and DuckDB databases."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence

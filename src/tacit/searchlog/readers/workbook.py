@@ -4,8 +4,6 @@ A workbook is a zip archive of XML. Rows are read as they come; the texts that c
 up to a bound. A number that the sheet shows as a date is written as a time.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

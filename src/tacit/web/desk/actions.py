@@ -5,8 +5,6 @@ folder, numbers are numbers, and free text follows its option in the same word, 
 another option.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields

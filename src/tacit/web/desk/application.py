@@ -4,8 +4,6 @@ One person, no accounts: whoever has the printed address has what the account th
 desk does, it does by starting commands; it changes nothing itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -13,8 +13,6 @@ So a ``kill -9`` of anything, or a restart of the machine, leaves no job that is
         exit       how the command ended, once it has
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -7,8 +7,6 @@ the address of a result may also be a template: ``https://host/wiki/?curid={page
 classes of their own.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

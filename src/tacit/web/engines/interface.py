@@ -5,8 +5,6 @@ state. Titles and snippets are untrusted: they are reduced to plain text here, a
 https.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ them can be changed, and no approval fits another release. The owner cannot sign
 the officer's, on an account that needs no access to the log.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

@@ -6,8 +6,6 @@ charged for it and notes this very manifest, and, where that is demanded, the na
 that does not is refused by name, and nothing is written.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

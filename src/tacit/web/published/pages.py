@@ -9,8 +9,6 @@ Who publishes every week and misses one seldom notices, and readers of a chart d
 is missing is computed from the rhythm of the releases, and said first.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ are believed nowhere else. Who may open what stands in one table, :data:`ROUTES`
 list of the site's files and never joined to a folder, so none leads out of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The page as a web application: its routes behind the shield, and what browsers ask for by themselves."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import resources

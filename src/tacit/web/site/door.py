@@ -16,8 +16,6 @@ this server, and changes carry a token. Against script in whatever an engine ret
 Content-Security-Policy without inline script, and no source but this server.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """The profile page: interests, forgetting and undoing it; and the page of what is never sent."""
 
-from __future__ import annotations
-
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response

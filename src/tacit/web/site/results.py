@@ -1,7 +1,5 @@
 """The search pages: the front page, the results, what was sent with them, and the way to a result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import date

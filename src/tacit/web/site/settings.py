@@ -1,7 +1,5 @@
 """The settings page: what is remembered, the engines, and the site rules."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from typing import Any

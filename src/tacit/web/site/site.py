@@ -1,7 +1,5 @@
 """The parts that all pages of a running site share: the guard, the person's choices, the rendering."""
 
-from __future__ import annotations
-
 import gc
 import re
 import secrets

@@ -11,8 +11,6 @@ change, and only inside words of four letters or more: white space never appears
 normalised.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import NamedTuple
 

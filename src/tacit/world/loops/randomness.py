@@ -5,8 +5,6 @@ and its streams need no set-up, which is what a simulation wants; it is **not** 
 protects people comes from :mod:`tacit.privacy`, never from here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

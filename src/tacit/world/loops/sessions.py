@@ -20,8 +20,6 @@ had in mind, next when it lies within the interest behind the query. So users wi
 different results of the same ambiguous word.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ errands that everybody runs, are the parts of queries that no taxonomy knows. Ty
 swapped, one lost, doubled, or its neighbour hit.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 how near the log comes to AOL's published shape.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections import Counter, deque
