@@ -2,7 +2,7 @@
 
 Asks whether one fold of a log of 36 million records (as many as AOL's published log has) is evaluated on all
 tasks within 6 GB. The large log is a synthetic one of 20,000 people copied 33 times, with people of their own
-and what one person alone asked made different in each copy, so that the tail grows as that of a real log does.
+and what one person alone asked made different in each copy, so that the tail grows as a real log's does.
 It holds up to 8.9 million records; memory still grows with the log, more slowly than it does, so that 36
 million are not shown to fit.
 

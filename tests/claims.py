@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tacit.privacy import Guarantee, Neighbours
+from tacit import Guarantee
+from tacit.privacy import Neighbours
 from tacit.privacy.accounting.events import Event
 from tacit.release.analysis import Charge, charges_of, event_of, guarantee_of
 from tacit.release.mechanism import Mechanism

@@ -22,16 +22,16 @@ from tests.short_forms import (
 )
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import Adaptive, Guarantee, Plan, Zealous
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp, Event
 from tacit.release import prose
 from tacit.release.analysis import fresh_keys_loss, guarantee_of
-from tacit.release.mechanism import Mechanism, Plan
-from tacit.release.mechanisms.adaptive import Adaptive
+from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.mechanisms.session import SessionPlan
-from tacit.release.mechanisms.zealous import Zealous, ZealousPlan
+from tacit.release.mechanisms.zealous import ZealousPlan
 from tacit.release.prose import PaperSetting
 from tacit.release.schedule import Contribution
 from tacit.release.thresholds import appearance

@@ -17,14 +17,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tacit.pool.agent.agent import Agent
+from tacit import Agent, Pool
 from tacit.pool.channel.join import Identity, JoinFile
 from tacit.pool.protocol.counting import Rules
 from tacit.pool.protocol.template import parse_template
 from tacit.pool.protocol.tree import Tree, grow_tree
 from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.issuer import Issuer, IssuerFile
-from tacit.pool.server.pool import Pool
 from tacit.pool.server.relay import relay_app
 
 __all__ = ["SMALL", "Network", "Parties", "make_join", "parties", "small_tree"]

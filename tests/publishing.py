@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit import Zealous
 from tacit.privacy.ledger.ledger import default_ledger
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.publication import publish
 from tacit.searchlog import SCHEMA
 

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from tacit import Plan
 from tacit.audit.checks import LIMIT, Whole, instead, require
 from tacit.audit.replicas import Numbered
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.execution import Holdings
-from tacit.release.mechanism import Plan
 from tacit.release.schedule import ONE, SingleCount
 
 HUGE = 1 << 46

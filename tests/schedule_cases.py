@@ -12,13 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from tacit import Click, KQuery, Plan, Session, Topics, Zealous
 from tacit.audit.neighbours import log_table
-from tacit.release.mechanism import Plan
-from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.topics import Topics
-from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Item
 from tacit.release.public_sets import PublicDomain, PublicUrls
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.release.mechanism import Plan
-from tacit.release.mechanisms.click import Click, ClickMode
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.zealous import Zealous
+from tacit import Click, Plan, Session, Zealous
+from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Item, StatedSet
 from tacit.release.registry import mechanism_class
 

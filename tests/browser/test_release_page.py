@@ -13,12 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit import Guarantee, KQuery, Ledger, Zealous
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.document.about import About
 from tacit.release.document.manifest import read_manifest, release_digest
-from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log
 from tacit.searchlog import SCHEMA

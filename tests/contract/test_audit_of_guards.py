@@ -14,16 +14,15 @@ from tests.drawn import SeededRandomness
 from typer.testing import CliRunner
 
 import tacit
+from tacit import Groups, Guard, InfeasibleError
 from tacit.audit.device import SENSITIVE, audit_device
 from tacit.audit.found import GuardAudit
 from tacit.audit.groups import audit_groups, proved_together
 from tacit.audit.page import page_of
 from tacit.audit.pool import audit_pool
 from tacit.commands import application
-from tacit.device import Guard
 from tacit.device.sending.interests import PassedPages
-from tacit.errors import InfeasibleError
-from tacit.groups import Groups, bundles, cohort_service
+from tacit.groups import bundles, cohort_service
 from tacit.groups.store import CohortStore, GroupsStore
 from tacit.groups.words import Generation
 from tacit.pool.simulation.verification import AuditedLog, write_audited_log

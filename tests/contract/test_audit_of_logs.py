@@ -15,11 +15,11 @@ import pytest
 from tests.release_log import write_log
 
 import tacit
+from tacit import ParameterError
 from tacit.audit import canaries
 from tacit.audit.canaries import MEMORY, audit_log
 from tacit.audit.page import page_of
 from tacit.audit.people import audit_people
-from tacit.errors import ParameterError
 from tacit.release import contribution
 from tacit.release.document.words import verdict_on
 from tacit.release.mechanisms import adaptive_holdings

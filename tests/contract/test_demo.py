@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.in_process import tacit
 
-from tacit.privacy import Guarantee
+from tacit import Guarantee
 from tacit.release.document.words import verdict_on
 
 

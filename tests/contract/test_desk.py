@@ -21,8 +21,7 @@ from starlette.routing import Route
 from tests.local_server import running
 from tests.release_log import CANARY_QUERY, write_log
 
-from tacit.privacy.ledger.ledger import Ledger
-from tacit.release.verify import verify
+from tacit import Ledger, verify
 from tacit.web.desk.application import Desk, desk_application, open_desk
 from tacit.web.desk.jobs import Jobs, JobStanding
 from tacit.web.server import bound_socket

@@ -10,7 +10,7 @@ import pytest
 from tests.release_log import CANARY_QUERY, write_log
 
 import tacit
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run

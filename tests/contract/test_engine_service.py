@@ -74,7 +74,7 @@ def test_the_command_serves_until_it_is_stopped_and_logs_no_query(tmp_path: Path
 
 
 def test_documents_of_ones_own_are_searched_and_personalised(tmp_path: Path) -> None:
-    from tacit.errors import InputError
+    from tacit import InputError
     from tacit.retrieval import EmbeddedEngine
     from tacit.web.engine_service import read_documents
 

@@ -15,9 +15,9 @@ from tests.evaluate_report import write_popular_log
 from typer.testing import CliRunner
 
 import tacit
+from tacit import TacitError
 from tacit.commands import application
 from tacit.commands import evaluate as commands
-from tacit.errors import TacitError
 
 EVALUATIONS: dict[str, Callable[..., Any]] = {
     "release": tacit.evaluate_release,

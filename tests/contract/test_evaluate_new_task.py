@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.evaluate_report import write_popular_log
 
-from tacit.evaluate import evaluate_release, task_class, task_names, tasks
+from tacit import evaluate_release
+from tacit.evaluate import task_class, task_names, tasks
 
 SOURCE = '''
 """Popular queries: which of the test users' queries were released at all."""

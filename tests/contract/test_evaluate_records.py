@@ -9,7 +9,7 @@ import pytest
 from tests.evaluate_log import START, part
 from tests.evaluate_report import evaluate, write_popular_log
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.evaluate import LogPart
 from tacit.evaluate.sweep import ORIGINAL, SweepPlan, run_sweep
 from tacit.release.preparation import Preparation

@@ -16,8 +16,7 @@ from scipy import stats
 from tests.evaluate_log import part, with_thesis_tasks
 from tests.evaluate_report import CANARY_QUERY, evaluate, write_popular_log
 
-from tacit import terminal
-from tacit.errors import InputError, ParameterError
+from tacit import InputError, ParameterError, terminal
 from tacit.evaluate import task_class
 from tacit.evaluate.release import Sensitivity, sensitivity_of
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep

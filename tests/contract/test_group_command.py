@@ -16,7 +16,7 @@ import pytest
 from tests.in_process import tacit
 from tests.realdata import shared_data
 
-from tacit.groups import Groups
+from tacit import Groups
 from tacit.text import normalise, words
 
 CANARY = "canary-7f3a9c"

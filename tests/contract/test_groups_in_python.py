@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import tacit
+from tacit import InfeasibleError, ParameterError, TacitError
 from tacit.commands import application
-from tacit.errors import InfeasibleError, ParameterError, TacitError
 
 PEOPLE = {f"u{user}": {f"word{user * 3 % 17 + term}": 1.0 for term in range(6)} for user in range(30)}
 

@@ -13,11 +13,10 @@ from tests.release_log import write_log
 from typer.testing import CliRunner
 
 import tacit as tacit_library
+from tacit import Guarantee, InputError, Ledger
 from tacit.commands import application
-from tacit.errors import InputError
 from tacit.privacy.accounting.events import ApproximateDp, KQueryRelease
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 
 
 def tacit(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import TacitError
+from tacit import Guarantee, Ledger, TacitError
 from tacit.privacy.accounting.events import ApproximateDp
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 
 SPENDER = """
 import sys

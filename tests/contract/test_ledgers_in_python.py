@@ -11,7 +11,7 @@ import pytest
 from tests.release_log import write_log
 
 import tacit
-from tacit.errors import InputError, IntegrityError, TacitError
+from tacit import InputError, IntegrityError, TacitError
 
 PLAN = {"epsilon": 1, "delta": 1e-6}
 BUDGET = {"epsilon": 4, "delta": 1e-5}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.channel import oblivious
 from tacit.pool.channel.oblivious import BinaryRequest, BinaryResponse, GatewayKey, seal_request
 

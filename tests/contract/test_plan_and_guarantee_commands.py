@@ -11,10 +11,10 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 from tests.thesis_tables import TABLE_3_8, TABLE_3_10, TABLE_4_4
 from typer.testing import CliRunner
 
+from tacit import Click, ParameterError
 from tacit.commands import application
-from tacit.errors import ParameterError
 from tacit.privacy import Neighbours
-from tacit.release.mechanisms.click import Click, ClickMode
+from tacit.release.mechanisms.click import ClickMode
 
 APP = application()
 

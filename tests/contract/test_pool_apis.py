@@ -16,11 +16,10 @@ from starlette.applications import Starlette
 from tests.pool_parties import make_join
 from tests.served_app import served_app
 
-from tacit import bodies
+from tacit import Pool, bodies
 from tacit.pool.channel.join import Identity, JoinFile
 from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.issuer import Issuer, IssuerFile
-from tacit.pool.server.pool import Pool
 from tacit.pool.server.relay import relay_app
 
 NAMES = ("relay", "pool", "gateway", "issuer")

@@ -25,7 +25,7 @@ import pytest
 from tests.house.test_documented_commands import tacit_commands
 from tests.redis_server import free_port
 
-from tacit.pool.agent.agent import Agent
+from tacit import Agent
 from tacit.pool.channel.join import JoinFile
 from tacit.pool.protocol.population import adult
 

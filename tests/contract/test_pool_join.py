@@ -14,14 +14,13 @@ import pytest
 from tests.pool_parties import SMALL, Parties, make_join, parties, small_tree
 from typer.testing import CliRunner
 
+from tacit import Agent, InputError, ParameterError, Pool
 from tacit.commands import application
-from tacit.errors import InputError, ParameterError
-from tacit.pool.agent.agent import Agent
 from tacit.pool.channel import tokens
 from tacit.pool.channel.join import Identity, JoinFile, token_challenge
 from tacit.pool.protocol.tree import Tree
 from tacit.pool.server.issuer import IssuerFile
-from tacit.pool.server.pool import Pool, _Worker, merge_small_leaves
+from tacit.pool.server.pool import _Worker, merge_small_leaves
 from tacit.pool.server.store import MemoryStore
 
 RUNNER = CliRunner()

@@ -16,10 +16,9 @@ from tests.pool_parties import make_join
 from tests.redis_server import free_port
 from tests.served_app import served_app
 
-from tacit.pool.agent.agent import Agent
+from tacit import Agent, Pool
 from tacit.pool.channel.join import Identity
 from tacit.pool.server.gateway import Gateway
-from tacit.pool.server.pool import Pool
 from tacit.pool.server.relay import relay_app
 from tacit.web.engine_service import EngineService, engine_application
 

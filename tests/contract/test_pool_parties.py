@@ -15,16 +15,15 @@ import httpx
 import pytest
 from tests.pool_parties import Parties, parties
 
-from tacit.errors import InputError
+from tacit import Agent, InputError, Pool
 from tacit.pool.agent import agent as agent_module
-from tacit.pool.agent.agent import Agent, HeldError
+from tacit.pool.agent.agent import HeldError
 from tacit.pool.channel import oblivious
 from tacit.pool.channel.join import Identity
 from tacit.pool.server import front
 from tacit.pool.server import gateway as gateway_module
 from tacit.pool.server import relay as relay_module
 from tacit.pool.server import store as store_module
-from tacit.pool.server.pool import Pool
 from tacit.pool.server.store import MemoryStore
 
 TOGETHER: list[dict[str, object]] = [{"age": 30 + n, "place": "Redmond"} for n in range(4)]

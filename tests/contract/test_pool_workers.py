@@ -21,8 +21,7 @@ from tests.local_server import local_server
 from tests.pool_parties import make_join
 from tests.redis_server import RedisServer, free_port
 
-from tacit.errors import TacitError
-from tacit.pool.agent.agent import Agent
+from tacit import Agent, TacitError
 from tacit.pool.channel.join import JoinFile
 from tacit.pool.server.front import MOST_SEEN
 from tacit.pool.server.store import MemoryStore, RedisStore
@@ -179,7 +178,7 @@ def test_both_stores_keep_the_same_rules(server: RedisServer, monkeypatch: pytes
 def test_sealed_requests_are_opened_once_by_all_workers(server: RedisServer, tmp_path: Path) -> None:
     from tests.pool_parties import parties
 
-    from tacit.pool.server.pool import Pool
+    from tacit import Pool
 
     async def work() -> None:
         store = RedisStore(server.url, "c")

@@ -15,11 +15,10 @@ import pytest
 from tests.in_process import tacit
 from tests.publishing import CANARY, START, USERS, canary_log, weekly
 
-from tacit.errors import IntegrityError, TacitError
-from tacit.privacy.ledger import Ledger, Register
+from tacit import IntegrityError, Ledger, TacitError, verify
+from tacit.privacy.ledger import Register
 from tacit.privacy.ledger.ledger import default_ledger
 from tacit.release.document.manifest import manifest_text, read_manifest
-from tacit.release.verify import verify
 from tacit.web.published import approvals
 from tacit.web.published.pages import holes, publish_site
 

@@ -17,7 +17,8 @@ from tests.notebook_page import run_page
 from tests.release_log import write_log
 
 import tacit
-from tacit.errors import InputError, LogError, ParameterError
+from tacit import InputError, ParameterError
+from tacit.errors import LogError
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 RECORDS: dict[str, list[Any]] = {

@@ -9,11 +9,10 @@ import pytest
 from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
-from tacit.errors import InfeasibleError, ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import Guarantee, InfeasibleError, Ledger, ParameterError
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import ApproximateDp
-from tacit.privacy.ledger.ledger import Ledger
 from tacit.release.mechanism import Mechanism
 from tacit.release.preparation import Preparation
 from tacit.release.publication import Order, publish_log

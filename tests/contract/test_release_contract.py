@@ -19,10 +19,10 @@ from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
 from tests.short_forms import mechanism_for
 from typer.testing import CliRunner
 
+from tacit import BudgetError, Guarantee, InputError, Ledger, ParameterError, Release
 from tacit.commands import application
-from tacit.errors import BudgetError, InputError, ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit.privacy import GuaranteeKind, Neighbours
+from tacit.privacy.ledger.ledger import default_ledger
 from tacit.privacy.ledger.register import open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.document.manifest import mechanism_of, read_manifest
@@ -31,7 +31,7 @@ from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicUrls
-from tacit.release.publication import Order, Release, publish_log
+from tacit.release.publication import Order, publish_log
 from tacit.release.registry import MECHANISMS
 from tacit.release.verify import verify_release
 

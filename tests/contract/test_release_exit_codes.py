@@ -16,9 +16,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import tacit
+from tacit import InfeasibleError, Ledger, ParameterError, PrivacyWarning
 from tacit.commands import application
-from tacit.errors import InfeasibleError, ParameterError, PrivacyWarning
-from tacit.privacy.ledger import Ledger
 from tacit.release.mechanisms.zealous import ZealousPlan
 
 ASKED = [

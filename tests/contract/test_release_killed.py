@@ -15,7 +15,7 @@ from random import Random
 import pytest
 from tests.release_log import write_log
 
-from tacit.privacy.ledger.ledger import Ledger
+from tacit import Ledger
 from tacit.release.verify import verify_release
 
 KILLS = 20

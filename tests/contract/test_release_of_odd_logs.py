@@ -16,9 +16,10 @@ import pytest
 from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
-from tacit.errors import InputError, LogError, ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit import Guarantee, InputError, Ledger, ParameterError
+from tacit.errors import LogError
+from tacit.privacy import GuaranteeKind, Neighbours
+from tacit.privacy.ledger.ledger import default_ledger
 from tacit.privacy.ledger.register import open_ledger
 from tacit.release import publication
 from tacit.release.engines import open_engine

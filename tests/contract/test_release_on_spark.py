@@ -20,14 +20,11 @@ from tests.drawn import SeededRandomness
 from tests.schedule_cases import click_pure, session_each, topics
 from tests.spark_cluster import cluster, executors, odd_log
 
-from tacit.errors import ParameterError, TacitError
-from tacit.privacy.ledger.ledger import Ledger
+from tacit import Adaptive, KQuery, Ledger, ParameterError, Plan, TacitError, Zealous
 from tacit.privacy.noise.randomness import KeyedRandomness
 from tacit.release.engines import Engine, open_engine, private_folder
-from tacit.release.mechanism import Plan, run
-from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
-from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.mechanism import run
+from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.release.publication import publish

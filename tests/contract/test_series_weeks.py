@@ -20,9 +20,8 @@ from tests.in_process import tacit as run
 from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
 
 import tacit
-from tacit.errors import InputError, IntegrityError
+from tacit import InputError, IntegrityError, Ledger
 from tacit.files import atomic_file
-from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.journal import Journal
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.tables import read_table

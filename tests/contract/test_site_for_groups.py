@@ -21,7 +21,7 @@ import pytest
 from tests.in_process import tacit
 from tests.local_server import running
 
-from tacit.errors import InputError, ParameterError
+from tacit import InputError, ParameterError
 from tacit.web.published import serving
 from tacit.web.published.serving import ROUTES, Role, Sessions, SiteServer, site_application
 

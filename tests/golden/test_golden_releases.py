@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import IntegrityError
+from tacit import IntegrityError
 from tacit.release.document.manifest import manifest_text, read_manifest
 from tacit.release.verify import verify_release
 

@@ -3,7 +3,7 @@
 import pytest
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.channel.oblivious import (
     BinaryRequest,
     BinaryResponse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.channel import tokens
 from tacit.pool.channel.tokens import BlindSigner, VerifyingKey
 

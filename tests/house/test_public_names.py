@@ -19,7 +19,7 @@ import pytest
 from tests.release_log import write_log
 
 import tacit
-from tacit.errors import TacitError
+from tacit import TacitError
 
 MOST = 36
 NAMES = [name for name in tacit.__all__ if name != "__version__"]

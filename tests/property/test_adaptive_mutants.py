@@ -16,11 +16,10 @@ import pytest
 from tests import rounds_checks
 from tests.rounds_checks import bounds_as_stated, charges_as_stated, compares_as_stated, draws_as_stated
 
+from tacit import Adaptive, Plan
 from tacit.privacy import Neighbours
 from tacit.release import execution
 from tacit.release import rounds_analysis as analysis
-from tacit.release.mechanism import Plan
-from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
 COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6).plan()

@@ -21,13 +21,14 @@ from tests import rounds_checks
 from tests.rounds_checks import capped_noise, compares_as_stated, crowds, drawing, publish, stated_in
 from tests.schedule_cases import asked, crowd, log_table
 
+from tacit import Adaptive, Plan
 from tacit.audit.checks import LIMIT
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.clipping import MODEL_ERROR
 from tacit.release.engines import Engine, open_engine
-from tacit.release.mechanism import Plan, run
-from tacit.release.mechanisms.adaptive import HELD_COLUMNS, Adaptive, HeldItem
+from tacit.release.mechanism import run
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
 
 ROUNDS = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=6, items=(kind,)).plan() for kind in HeldItem}
 ONCE = {kind: Adaptive(epsilon=1.0, delta=1e-3, per_user=1, items=(kind,)).plan() for kind in HeldItem}

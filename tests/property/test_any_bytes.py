@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import TacitError
+from tacit import TacitError
 from tacit.searchlog import ImportOptions, check_log, import_log
 from tacit.searchlog.readers import FORMATS, ColumnMapping
 

@@ -22,9 +22,9 @@ from tests.release_log import write_log
 from typer.main import get_command
 
 import tacit
+from tacit import PrivacyWarning, TacitError
 from tacit.commands import application
 from tacit.commands.verbs import say_in_options
-from tacit.errors import PrivacyWarning, TacitError
 from tacit.release import forecast
 
 MECHANISMS: dict[str, Any] = {

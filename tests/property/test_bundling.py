@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import InfeasibleError
+from tacit import InfeasibleError
 from tacit.groups import Bundler, Bundling, Criterion, Profiles
 from tacit.groups.criterion import Judge
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import BudgetError, ParameterError
+from tacit import BudgetError, Guarantee, ParameterError
 from tacit.privacy.accounting.composition import (
     Account,
     CompositionRule,
@@ -29,7 +29,7 @@ from tacit.privacy.accounting.events import (
     RareDisclosure,
     event_from_dict,
 )
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 
 AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 

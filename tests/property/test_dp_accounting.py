@@ -12,6 +12,7 @@ from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as reference
 
 import tacit
+from tacit import Guarantee
 from tacit.privacy.accounting.composition import loss_of, repeated_epsilon
 from tacit.privacy.accounting.events import (
     ApproximateDp,
@@ -21,7 +22,7 @@ from tacit.privacy.accounting.events import (
     LaplaceCounts,
     RareDisclosure,
 )
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 
 LATTICE = 1e-4
 Loss = reference.PrivacyLossDistribution

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
-from tacit.errors import IntegrityError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger, default_ledger
+from tacit import Guarantee, IntegrityError, Ledger
+from tacit.privacy import GuaranteeKind, Neighbours
+from tacit.privacy.ledger.ledger import default_ledger
 from tacit.privacy.ledger.register import open_ledger
 from tacit.release import prose
 from tacit.release.document.manifest import (

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tacit.release.mechanism import Plan
+from tacit import Plan
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.registry import MECHANISMS, mechanism_class

@@ -12,8 +12,8 @@ from benchmarks.groups_of_words import interest_profiles
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tacit import InfeasibleError, InputError, ParameterError
 from tacit.audit.groups import Learnt, Observer
-from tacit.errors import InfeasibleError, InputError, ParameterError
 from tacit.groups import Bundler, Profiles
 from tacit.groups.bundles import WAITING, Bundles
 from tacit.groups.store import FILE, GroupsStore, fill

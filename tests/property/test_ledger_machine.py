@@ -14,12 +14,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from tacit.errors import BudgetError
+from tacit import BudgetError, Guarantee, Ledger
 from tacit.privacy.accounting.events import ApproximateDp, KQueryRelease
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.privacy.ledger import journal
 from tacit.privacy.ledger.entries import Entry
-from tacit.privacy.ledger.ledger import Ledger
 
 BUDGET = 1.0
 eighths = st.integers(1, 3).map(lambda n: n / 8)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.device import Guard
+from tacit import Guard
 from tacit.retrieval.sensitive_pages import PASSED, UNREADABLE, Recogniser, page_text, recogniser
 
 INNOCENT = [

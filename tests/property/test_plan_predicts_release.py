@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.release_log import write_log
 from typer.testing import CliRunner
 
+from tacit import Guarantee, Ledger
 from tacit.commands import application
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.registry import MECHANISMS
 
 APP = application()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.population import adult
 from tacit.pool.protocol.template import Template, parse_template

@@ -12,8 +12,9 @@ from tests import exact_pairs
 from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
+from tacit import Guarantee
 from tacit.audit import exact
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule, loss_of
 from tacit.privacy.accounting.events import ApproximateDp
 from tacit.release.mechanisms.click import ClickMode

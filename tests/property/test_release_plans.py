@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.claims import click, session, zealous
 from tests.short_forms import plan_click, plan_session, plan_zealous
 
-from tacit.errors import ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import Guarantee, KQuery, ParameterError
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.planning import Portion, larger, noise_for, split
 from tacit.release.thresholds import smallest, survival
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.drawn import SeededRandomness
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
+from tacit import KQuery
 from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.parameters import Choice, Item
 from tacit.release.public_sets import PublicDomain, PublicUrls
 from tacit.searchlog import SCHEMA

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import InfeasibleError, IntegrityError, ParameterError
+from tacit import InfeasibleError, IntegrityError, ParameterError, resample
 from tacit.release.document.manifest import FORMAT
-from tacit.release.resampling import Kept, resample
+from tacit.release.resampling import Kept
 
 QUERIES = ["a", "b", "c", "d", "e"]
 counts = st.dictionaries(st.sampled_from(QUERIES), st.integers(1, 30), min_size=1)

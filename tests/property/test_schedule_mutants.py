@@ -31,6 +31,7 @@ from tests.schedule_checks import (
     shows_as_analysed,
 )
 
+from tacit import Topics
 from tacit.privacy import Neighbours
 from tacit.privacy.accounting.events import Composed, LaplaceCounts
 from tacit.release import analysis as accounting
@@ -39,7 +40,6 @@ from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
 from tacit.release.mechanisms import topics_counting as topics
 from tacit.release.mechanisms.session import SessionPlan
-from tacit.release.mechanisms.topics import Topics
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule
 
 Mutation = Callable[[], AbstractContextManager[Any]]

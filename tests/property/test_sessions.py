@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import ParameterError
+from tacit import ParameterError
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import (
     SESSION_GAP,

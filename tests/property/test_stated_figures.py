@@ -18,8 +18,8 @@ from tests.short_forms import (
     zealous_parameters,
 )
 
-from tacit.errors import BudgetError, ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import BudgetError, Guarantee, ParameterError
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import Event
 from tacit.release.mechanisms.click import ClickMode

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 import tacit
+from tacit import Plan
 from tacit.privacy import GuaranteeKind
 from tacit.release.document.words import meaning_of
-from tacit.release.mechanism import Plan
 from tacit.release.rounds_analysis import cost_of
 from tacit.release.schedule import AdaptiveRounds, Keys, SingleCount
 from tacit.release.thresholds import survival

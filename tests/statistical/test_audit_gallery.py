@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from tacit import Series
 from tacit.audit.checks import Fault
 from tacit.audit.gallery import BROKEN, Broken, caught, caught_series, claiming
 from tacit.audit.series import CARELESS, DELTA, EPSILON, costs_as_claimed, delta_at
-from tacit.release.mechanisms.series import Series
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import InputError, ParameterError
+from tacit import Adaptive, InputError, ParameterError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
-from tacit.release.mechanisms.adaptive import HELD_COLUMNS, Adaptive, HeldItem
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
 from tacit.release.mechanisms.adaptive_holdings import read_held
 from tacit.searchlog import SCHEMA
 

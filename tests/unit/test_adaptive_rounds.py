@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from tests.drawn import SeededRandomness
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian

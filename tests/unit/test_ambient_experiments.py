@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from benchmarks.specimens.ambient_histories import history_cases
 
-from tacit.errors import InputError
-from tacit.evaluate import evaluate_personalised
+from tacit import InputError, evaluate_personalised
 from tacit.evaluate.cases import load_ambient
 
 TEXTS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.files import atomic_directory, atomic_file, cache_directory
 
 

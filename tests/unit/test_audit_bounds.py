@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from tacit import Guarantee
 from tacit.audit.bounds import (
     Seen,
     at_least,
@@ -17,7 +18,7 @@ from tacit.audit.bounds import (
     one_run_epsilon,
     weakest,
 )
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.events import (
     ApproximateDp,
     Composed,

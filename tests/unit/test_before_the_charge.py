@@ -8,7 +8,7 @@ import pytest
 from tests.release_log import write_log
 
 import tacit
-from tacit.errors import InfeasibleError, ParameterError, PrivacyWarning
+from tacit import InfeasibleError, ParameterError, PrivacyWarning
 
 
 @pytest.fixture

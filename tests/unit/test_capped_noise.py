@@ -10,12 +10,11 @@ from mpmath import mp, mpf
 from scipy import stats
 from tests.rounds_checks import chances_of
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit import Adaptive, InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import capped_laplace
 from tacit.release.mechanisms import adaptive_planner as single_planner
-from tacit.release.mechanisms.adaptive import Adaptive
 from tacit.release.mechanisms.adaptive_planner import plan_single
 from tacit.release.rounds_analysis import single_delta, tail
 from tacit.release.rounds_analysis import single_deviation as deviation

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tacit.device import Guard
+from tacit import Guard
 from tacit.web.engines.catalogue import parse_engine
 from tacit.web.engines.interface import SearchResult
 from tacit.web.rules import RuleBook

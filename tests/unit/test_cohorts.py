@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.drawn import SeededRandomness
 
-from tacit.errors import BudgetError, InputError, ParameterError
-from tacit.groups import Groups, Profiles
+from tacit import BudgetError, Groups, InputError, Ledger, ParameterError
+from tacit.groups import Profiles
 from tacit.groups.cohort_service import CohortGroups, PastRequest, read_clicks, votes_of
 from tacit.groups.cohorts import MOST_KEYS, PLACES, Standing, load_cohorts, order_of
 from tacit.groups.report import fake_accounts
 from tacit.groups.store import CohortStore
 from tacit.groups.words import MOST_WORDS, SHOWN_ABOVE, STRENGTHS, UNIT, Generation, marked
 from tacit.privacy.accounting.composition import repeated_epsilon
-from tacit.privacy.ledger import Ledger
 
 COHORTS = load_cohorts()
 TEXTS = [

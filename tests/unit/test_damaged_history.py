@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.device import Guard
+from tacit import Guard
 
 SHOWN = """
 import sys

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import InputError, IntegrityError
+from tacit import Guarantee, InputError, IntegrityError, Ledger
 from tacit.privacy.accounting.events import ApproximateDp
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.privacy.ledger.data_set import LEAST_SHARE, MARKS, found_in, sketch_of
-from tacit.privacy.ledger.ledger import Ledger
 from tacit.privacy.ledger.register import Register, open_ledger
 from tacit.searchlog import SCHEMA
 

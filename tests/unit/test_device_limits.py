@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from benchmarks.specimens.optimum import optimal
 
+from tacit import InputError, ParameterError
 from tacit.device import Algorithm, SeedProfile, generalise
 from tacit.device.generalise.algorithms import evaluate
 from tacit.device.loops.kernels import normalised
-from tacit.errors import InputError, ParameterError
 
 
 def star(leaves: int) -> SeedProfile:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit import InputError, ParameterError
 from tacit.device import (
     Decision,
     OnlineProfiler,
@@ -15,7 +16,6 @@ from tacit.device import (
     UserProfile,
     taxonomy_repository,
 )
-from tacit.errors import InputError, ParameterError
 from tacit.retrieval import Hit
 from tacit.taxonomy import TopicTree
 

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pytest
 from benchmarks.device_quality import device_results, groups_by_power, measure
 
+from tacit import InfeasibleError
 from tacit.device import wordnet_repository
-from tacit.errors import InfeasibleError
 from tacit.evaluate.cases import held_out_cases
 from tacit.retrieval import average_precision
 from tacit.world.synth import SyntheticLog

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tacit import InputError, ParameterError
 from tacit.device import UserProfile
 from tacit.device.profile.user import check_requirements
-from tacit.errors import InputError, ParameterError
 from tacit.taxonomy import TopicTree
 
 TREE = TopicTree.from_paths(

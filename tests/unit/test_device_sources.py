@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacit import InputError
 from tacit.device import (
     OnlineProfiler,
     ProfileStore,
@@ -21,7 +22,7 @@ from tacit.device import (
     taxonomy_repository,
     wordnet_repository,
 )
-from tacit.errors import InputError, LogError
+from tacit.errors import LogError
 from tacit.searchlog import SCHEMA
 from tacit.taxonomy import TopicTree
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit import InputError, IntegrityError, ParameterError, TacitError
 from tacit.device import ProfileStore, UserProfile
-from tacit.errors import InputError, IntegrityError, ParameterError, TacitError
 from tacit.taxonomy import TopicTree
 
 TREE = TopicTree.from_paths(

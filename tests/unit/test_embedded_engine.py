@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import IntegrityError
+from tacit import IntegrityError
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.world import index_folder, wordnet_corpus, wordnet_engine
 

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.local_server import http_answer, local_server
 
-from tacit.errors import InputError, TacitError
+from tacit import InputError, TacitError
 from tacit.web.engines.catalogue import upstream_of
 from tacit.web.engines.client import EngineClient, Limits
 from tacit.web.engines.interface import Answer, EngineDescription

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from tests.local_server import http_answer, local_server
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.web.engines.catalogue import DescribedEngine, parse_engine, upstream_of
 from tacit.web.engines.client import EngineClient
 from tacit.web.engines.interface import Answer, Carriage, EngineDescription, SearchResult, Wanted

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from tests.evaluate_log import part, release
 
-from tacit.errors import InputError, ParameterError
+from tacit import InputError, ParameterError
 from tacit.evaluate import ReleasedData, folds, released_whole
 from tacit.evaluate.data import fold_of_records, split
 from tacit.searchlog.sessions import SessionCut

@@ -14,8 +14,8 @@ from tests.evaluate_log import part, release
 from typer.testing import CliRunner
 
 import tacit
+from tacit import InputError, ParameterError
 from tacit.commands import application
-from tacit.errors import InputError, ParameterError
 from tacit.evaluate import ReleasedData
 from tacit.evaluate.judged import (
     Judged,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.errors import ParameterError
+from tacit import ParameterError
 from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report.summary import advice, summarise, verdict
 from tacit.evaluate.results import cell

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from tests.drawn import SeededRandomness
 
-from tacit.errors import InfeasibleError
+from tacit import Adaptive, InfeasibleError, KQuery, Zealous
 from tacit.release import forecast
 from tacit.release.engines import open_engine
-from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
-from tacit.release.mechanisms.k_query import KQuery
-from tacit.release.mechanisms.zealous import Zealous
+from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.world.synth import SyntheticLog
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tacit.device import Guard, ProfileStore
-from tacit.errors import InputError, ParameterError
+from tacit import Guard, InputError, ParameterError
+from tacit.device import ProfileStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PAGES = [

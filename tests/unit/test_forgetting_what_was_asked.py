@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.device import Guard
+from tacit import Guard
 from tacit.web.state import PageState, SentRequests
 from tacit.web.suggestions import Suggestions
 

@@ -10,7 +10,7 @@ import pytest
 from tests.drawn import SeededRandomness
 from tests.scripted_source import ScriptedSource
 
-from tacit.errors import ParameterError
+from tacit import ParameterError
 from tacit.privacy.noise import samplers as gaussian
 from tacit.privacy.noise.inversion import GaussianThresholds, InversionTable
 from tacit.privacy.noise.randomness import OperatingSystemRandomness

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.errors import InfeasibleError
+from tacit import InfeasibleError
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.language import LanguageAttack, LanguageAttacker
 from tacit.groups.report import Attacker, SingledOut, report

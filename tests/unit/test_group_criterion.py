@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
 from tacit.groups.criterion import Judge

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import InputError, ParameterError
+from tacit import InputError, ParameterError
 from tacit.groups import Profiles
 from tacit.groups.bundles import rank_by_interest
 from tacit.groups.reading import profiles_from_log, queries_of_log, read_profiles

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit.device import Guard, Protection
-from tacit.errors import InputError, ParameterError
+from tacit import Guard, InputError, ParameterError
+from tacit.device import Protection
 
 COFFEE = {
     "url": "https://example.org/beans",

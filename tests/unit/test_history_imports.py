@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit import InputError
 from tacit.device.profile.imports import SourceDocument, browser_histories, browsing_history
-from tacit.errors import InputError
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 MICROSECONDS = int(WHEN.timestamp() * 1_000_000)

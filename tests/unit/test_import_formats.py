@@ -14,7 +14,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import LogError, ParameterError
+from tacit import ParameterError
+from tacit.errors import LogError
 from tacit.searchlog.importing import ImportOptions, ImportReport, import_log, look_at
 from tacit.searchlog.readers import ColumnMapping, Reading
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 import pytest
 from tests import exact_pairs
 
+from tacit import KQuery, ParameterError
 from tacit.audit import exact
-from tacit.errors import ParameterError
 from tacit.privacy import GuaranteeKind
-from tacit.release.mechanisms.k_query import KQuery
 
 
 def published(log: Iterable[tuple[str, str]], k: int) -> set[str]:

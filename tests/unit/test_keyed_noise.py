@@ -12,12 +12,11 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from tacit.errors import ParameterError
+from tacit import ParameterError, Zealous
 from tacit.privacy.noise.inversion import GeometricThresholds, InversionTable
 from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource
 from tacit.privacy.noise.samplers import bernoulli, capped_laplace, discrete_gaussian, discrete_laplace
 from tacit.release.execution import _addressed, execute, published_rows
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.schedule import Schedule
 
 KEY = bytes(range(32))

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import BudgetError, InputError, IntegrityError, LogError, ParameterError, TacitError
+from tacit import BudgetError, Guarantee, InputError, IntegrityError, Ledger, ParameterError, TacitError
+from tacit.errors import LogError
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.privacy.accounting.events import (
     ApproximateDp,
@@ -23,10 +24,9 @@ from tacit.privacy.accounting.events import (
     LaplaceCounts,
     RareDisclosure,
 )
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 from tacit.privacy.ledger import journal
 from tacit.privacy.ledger.journal import Journal
-from tacit.privacy.ledger.ledger import Ledger
 from tacit.searchlog import SCHEMA
 
 AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE

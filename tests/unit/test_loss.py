@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.errors import BudgetError, ParameterError
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import BudgetError, Guarantee, ParameterError, Zealous
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import (
     Account,
     CompositionRule,
@@ -33,7 +33,6 @@ from tacit.privacy.accounting.events import (
 )
 from tacit.privacy.accounting.loss import LossDistribution, _delta, laplace_loss, together
 from tacit.privacy.arithmetic import round_up
-from tacit.release.mechanisms.zealous import Zealous
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:

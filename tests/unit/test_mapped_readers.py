@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import InputError, LogError, ParameterError
+from tacit import InputError, ParameterError
+from tacit.errors import LogError
 from tacit.searchlog.export import export_log
 from tacit.searchlog.importing import ImportOptions, ImportReport, import_log
 from tacit.searchlog.readers import FORMATS, ColumnMapping, Source, reader_for, readers

@@ -13,7 +13,7 @@ import pytest
 from tests.drawn import SeededRandomness
 from tests.scripted_source import ScriptedSource
 
-from tacit.errors import ParameterError
+from tacit import ParameterError
 from tacit.privacy.arithmetic import Enclosure, enclose_exponential
 from tacit.privacy.noise.inversion import (
     GeometricThresholds,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 
-from tacit.device import Guard
+from tacit import Guard
 from tacit.web.engines.catalogue import parse_engine
 from tacit.web.engines.interface import Answer, SearchResult
 from tacit.web.rules import Action, RuleBook

@@ -7,8 +7,8 @@ from typing import Annotated
 import pytest
 import typer
 
+from tacit import InputError, ParameterError, TacitError
 from tacit.commands.verbs import say_in_options
-from tacit.errors import InputError, ParameterError, TacitError
 from tacit.validation import size as size_of
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit import InputError
 from tacit import files as atomic
-from tacit.errors import InputError
 from tacit.evaluate.sweep.runs import RunStore, sweep_folder
 from tacit.files import atomic_directory, check_output_folder, exchange
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import InputError
+from tacit import Guarantee, InputError, Ledger
 from tacit.files import atomic_file, check_output
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy import GuaranteeKind, Neighbours
 
 _LINES = "user,query,time\n" + "".join(f"u{n % 8},flowers,2006-03-01 07:17:{n:02}\n" for n in range(20))
 

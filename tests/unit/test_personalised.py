@@ -12,7 +12,7 @@ from benchmarks.groups_of_words import (
     interest_profiles,
 )
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.groups import Bundler, Profiles
 from tacit.retrieval import Document, Hit
 from tacit.taxonomy import TopicTree

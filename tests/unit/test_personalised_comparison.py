@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.unit.test_ambient_experiments import write_ambient
 
-from tacit.errors import InfeasibleError
-from tacit.evaluate import Results, evaluate_personalised
+from tacit import InfeasibleError, evaluate_personalised
+from tacit.evaluate import Results
 from tacit.evaluate.cases import load_ambient, reading_people
 from tacit.evaluate.personalised import DELTAS, Searchers, another_of, weigh
 from tacit.world.synth import SyntheticLog

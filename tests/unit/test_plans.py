@@ -13,7 +13,7 @@ import pytest
 from tests.drawn import SeededRandomness
 
 import tacit
-from tacit.errors import InfeasibleError, ParameterError
+from tacit import InfeasibleError, ParameterError
 from tacit.privacy import Neighbours
 from tacit.release import execution
 from tacit.release.analysis import charges_of, event_of, guarantee_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.protocol.counting import (
     Batch,
     QueryCounter,

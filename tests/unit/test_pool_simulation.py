@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tacit import ParameterError
 from tacit.commands import application
-from tacit.errors import ParameterError
 from tacit.pool.protocol.population import adult
 from tacit.pool.simulation.traffic import PoolSimulation, SimulationSetting, draw_stream, simulate
 from tacit.pool.simulation.verification import verify_log

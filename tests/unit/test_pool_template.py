@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.pool.protocol.population import adult, read_population
 from tacit.pool.protocol.template import (
     Region,

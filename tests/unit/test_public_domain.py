@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import mechanism_for
 
-from tacit.errors import InfeasibleError, InputError, ParameterError
-from tacit.release.mechanisms.click import Click
+from tacit import Click, InfeasibleError, InputError, ParameterError
 from tacit.release.public_sets import LARGEST_DOMAIN, bundled_domain, read_domain, take_urls
 
 

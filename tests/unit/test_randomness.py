@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.drawn import SeededRandomness
 
-from tacit.errors import ParameterError
+from tacit import ParameterError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 pytestmark = pytest.mark.usefixtures("system_randomness")

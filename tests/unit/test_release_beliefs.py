@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import Guarantee
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.release.document.page import _beliefs
 from tacit.release.document.words import (

@@ -13,7 +13,8 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from tacit.errors import InfeasibleError, LogError
+from tacit import InfeasibleError
+from tacit.errors import LogError
 from tacit.release.engines import open_engine
 
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from tests.claims import click, session, zealous
 from tests.short_forms import click_parameters, session_parameters, uniform_click, zealous_parameters
 
-from tacit.errors import ParameterError
+from tacit import KQuery, ParameterError
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.prose import log_alpha, turning_point
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.release.thresholds import miss_loss, survival

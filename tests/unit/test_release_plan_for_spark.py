@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.errors import InfeasibleError
+from tacit import InfeasibleError, KQuery
 from tacit.release import spark
 from tacit.release.mechanisms.click import ClickMode
-from tacit.release.mechanisms.k_query import KQuery
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicDomain
 

@@ -10,11 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.drawn import SeededRandomness
 
+from tacit import Click, Session, Zealous
 from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
-from tacit.release.mechanisms.click import Click
-from tacit.release.mechanisms.session import Session
-from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.searchlog import SCHEMA

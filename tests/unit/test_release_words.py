@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import tacit
-from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit import Guarantee
+from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.release import prose
 from tacit.release.document.words import meaning_of, one_in, residual_risks, taken
 from tacit.release.parameters import Choice

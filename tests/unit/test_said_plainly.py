@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.errors import InputError, IntegrityError, LogError
-from tacit.privacy.ledger.ledger import Ledger
+from tacit import InputError, IntegrityError, Ledger
+from tacit.errors import LogError
 from tacit.searchlog import SCHEMA, check_log
 from tacit.searchlog.importing import ImportOptions, import_log
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.errors import InputError, TaxonomyError
+from tacit import InputError
+from tacit.errors import TaxonomyError
 from tacit.retrieval.personalised import exposed_leaves, rank_by_topics
 from tacit.retrieval.topic_vectors import load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import TopicTree, load_wordnet

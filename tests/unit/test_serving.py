@@ -13,7 +13,7 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.web.server import bound_socket
 
 

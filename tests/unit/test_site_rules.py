@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tacit.errors import InputError
+from tacit import InputError
 from tacit.web.rules import Action, RuleBook, check_pattern, without_tracking
 
 

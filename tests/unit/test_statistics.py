@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacit import InfeasibleError, ParameterError
 from tacit.commands import main
-from tacit.errors import InfeasibleError, LogError, ParameterError
+from tacit.errors import LogError
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import SessionCut
 from tacit.searchlog.statistics import Spectrum, opened_for_statistics

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.device import Guard
-from tacit.errors import InputError
+from tacit import Guard, InputError
 from tacit.web.state import PageState
 from tacit.web.suggestions import Suggestions, released_queries
 

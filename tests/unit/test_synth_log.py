@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from tacit import ParameterError
 from tacit.commands import application
-from tacit.errors import ParameterError
 from tacit.searchlog import check_log
 from tacit.taxonomy import load_wordnet
 from tacit.world import wordnet_engine

@@ -18,14 +18,14 @@ from tests.drawn import SeededRandomness
 from tests.schedule_cases import Log, asked, log_table
 from typer.testing import CliRunner
 
+from tacit import InputError, ParameterError, Topics
 from tacit.commands import application
-from tacit.errors import InputError, ParameterError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.document.tables import write_cells
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
 from tacit.release.mechanism import run
-from tacit.release.mechanisms.topics import Topics, TopicsPlan
+from tacit.release.mechanisms.topics import TopicsPlan
 from tacit.release.mechanisms.topics_counting import (
     NOWHERE,
     NearestTopics,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit import Guarantee, Ledger
 from tacit.privacy.accounting.events import ApproximateDp
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.ledger import Ledger
+from tacit.privacy.guarantee import GuaranteeKind, Neighbours
 
 
 def release(epsilon: float) -> ApproximateDp:

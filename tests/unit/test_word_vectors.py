@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import IntegrityError
+from tacit import IntegrityError
 from tacit.text.vectors import BUCKETS, COMMONEST, WordTable, load_word_table, plural_forms
 
 TABLE = load_word_table()

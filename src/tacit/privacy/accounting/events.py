@@ -5,6 +5,8 @@ nothing else: no query, no count, nothing of the log. Each knows its provable gu
 compose is the business of :mod:`tacit.privacy.accounting.composition`.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Callable, Mapping
