@@ -108,7 +108,7 @@ def test_ctrl_c_says_so_and_leaves_nothing(tmp_path: Path) -> None:
         "    with atomic_file(output) as temporary:\n"
         "        temporary.write_text('half'); print('ready', flush=True)\n"
         "        while True: time.sleep(0.1)\n"  # a signal just before one long sleep would wait for its end
-        "commands.application = lambda: app\n"
+        "commands.application = lambda asked: app\n"
         "commands.main()\n"
     )
     process = subprocess.Popen(
