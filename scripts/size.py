@@ -71,11 +71,9 @@ def imported(tree: ast.Module, modules: set[str]) -> Iterator[str]:
 
 def public_names() -> list[str]:
     """The names in ``__all__`` of ``tacit``."""
-    for node in ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
-                return list(ast.literal_eval(value))
-    return []
+    import tacit
+
+    return [*tacit.__all__]
 
 
 def measured() -> dict[str, Size]:

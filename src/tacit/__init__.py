@@ -30,43 +30,48 @@ Shared parts: :mod:`tacit.searchlog` (what was searched), :mod:`tacit.taxonomy` 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tacit.errors import (
-    BudgetError,
-    InfeasibleError,
-    InputError,
-    IntegrityError,
-    ParameterError,
-    PrivacyWarning,
-    TacitError,
-)
-
 if TYPE_CHECKING:
-    from tacit import audit
-    from tacit.device import Guard
-    from tacit.evaluate import evaluate_personalised, evaluate_release, evaluate_series
-    from tacit.groups import Groups
-    from tacit.log import Log, read_log, synthetic_log
-    from tacit.pool import Agent, Pool, simulate_pool
-    from tacit.privacy import Guarantee
-    from tacit.privacy.ledger import Ledger
-    from tacit.release.forecast import expected_rows
-    from tacit.release.mechanism import Plan
-    from tacit.release.mechanisms.adaptive import Adaptive
-    from tacit.release.mechanisms.click import Click
-    from tacit.release.mechanisms.k_query import KQuery
-    from tacit.release.mechanisms.series import Series
-    from tacit.release.mechanisms.session import Session
-    from tacit.release.mechanisms.topics import Topics
-    from tacit.release.mechanisms.zealous import Zealous
-    from tacit.release.publication import Release
-    from tacit.release.resampling import resample
-    from tacit.release.verify import verify
+    from tacit import audit as audit
+    from tacit.device import Guard as Guard
+    from tacit.errors import BudgetError as BudgetError
+    from tacit.errors import InfeasibleError as InfeasibleError
+    from tacit.errors import InputError as InputError
+    from tacit.errors import IntegrityError as IntegrityError
+    from tacit.errors import ParameterError as ParameterError
+    from tacit.errors import PrivacyWarning as PrivacyWarning
+    from tacit.errors import TacitError as TacitError
+    from tacit.evaluate import evaluate_personalised as evaluate_personalised
+    from tacit.evaluate import evaluate_release as evaluate_release
+    from tacit.evaluate import evaluate_series as evaluate_series
+    from tacit.groups import Groups as Groups
+    from tacit.log import Log as Log
+    from tacit.log import read_log as read_log
+    from tacit.log import synthetic_log as synthetic_log
+    from tacit.pool import Agent as Agent
+    from tacit.pool import Pool as Pool
+    from tacit.pool import simulate_pool as simulate_pool
+    from tacit.privacy import Guarantee as Guarantee
+    from tacit.privacy.ledger import Ledger as Ledger
+    from tacit.release.forecast import expected_rows as expected_rows
+    from tacit.release.mechanism import Plan as Plan
+    from tacit.release.mechanisms.adaptive import Adaptive as Adaptive
+    from tacit.release.mechanisms.click import Click as Click
+    from tacit.release.mechanisms.k_query import KQuery as KQuery
+    from tacit.release.mechanisms.series import Series as Series
+    from tacit.release.mechanisms.session import Session as Session
+    from tacit.release.mechanisms.topics import Topics as Topics
+    from tacit.release.mechanisms.zealous import Zealous as Zealous
+    from tacit.release.publication import Release as Release
+    from tacit.release.resampling import resample as resample
+    from tacit.release.verify import verify as verify
 
 __version__ = "0.1.0"
 
 _NAMES = {
     "tacit.audit": "audit",
     "tacit.device": "Guard",
+    "tacit.errors": "BudgetError InfeasibleError InputError IntegrityError "
+    "ParameterError PrivacyWarning TacitError",
     "tacit.evaluate": "evaluate_personalised evaluate_release evaluate_series",
     "tacit.groups": "Groups",
     "tacit.log": "Log read_log synthetic_log",
@@ -89,42 +94,7 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 """Where public names live, loaded when they are first asked for."""
 
-__all__ = [
-    "Adaptive",
-    "Agent",
-    "BudgetError",
-    "Click",
-    "Groups",
-    "Guarantee",
-    "Guard",
-    "InfeasibleError",
-    "InputError",
-    "IntegrityError",
-    "KQuery",
-    "Ledger",
-    "Log",
-    "ParameterError",
-    "Plan",
-    "Pool",
-    "PrivacyWarning",
-    "Release",
-    "Series",
-    "Session",
-    "TacitError",
-    "Topics",
-    "Zealous",
-    "__version__",
-    "audit",
-    "evaluate_personalised",
-    "evaluate_release",
-    "evaluate_series",
-    "expected_rows",
-    "read_log",
-    "resample",
-    "simulate_pool",
-    "synthetic_log",
-    "verify",
-]
+__all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,18 +6,12 @@ the oldest.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError
 
-
-class Request(Protocol):
-    """A request whose body arrives in parts, such as Starlette's."""
-
-    def stream(self) -> AsyncIterator[bytes]:
-        """The parts."""
-        ...
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 
 class TooLongError(InputError):
@@ -34,7 +28,7 @@ _READING: dict[asyncio.Timeout, None] = {}
 """The bodies being read, oldest first."""
 
 
-async def read_body(request: Request, most: int) -> bytes:
+async def read_body(request: "Request", most: int) -> bytes:
     """The request's body of at most ``most`` bytes."""
     body, limit = bytearray(), asyncio.timeout(_SECONDS)
     try:
@@ -55,7 +49,7 @@ async def read_body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def read_object(request: Request, most: int) -> dict[str, Any]:
+async def read_object(request: "Request", most: int) -> dict[str, Any]:
     """The request's JSON object of at most ``most`` bytes."""
     try:
         given = json.loads(await read_body(request, most))

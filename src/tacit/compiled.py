@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import event as numba_event
@@ -57,27 +57,20 @@ class _Announced(numba_event.Listener):  # type: ignore[misc]  # numba has no ty
 numba_event.register("numba:compile", _Announced())
 
 
-def compiled(loop: Loop, *, error_model: Literal["python", "numpy"] = "python") -> Loop:
+def compiled(loop: Loop) -> Loop:
     """Compile ``loop`` on its first call; it then runs without the interpreter's lock.
+
+    Division by zero gives infinity, as in numpy. Ordinary floating-point rules hold (no ``fastmath``): a risk
+    must mean the same number in a loop and in its definition.
 
     Args:
         loop: the function; what it calls must be compiled too, and live in the same package.
-        error_model: what division by zero does: raise as in Python, or give infinity as in numpy.
     """
     folder = _folder_for(Path(loop.__code__.co_filename).parent)
     usual = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder or usual  # read while decorating only
     try:
-        jit = numba.njit(nogil=True, cache=folder is not None, error_model=error_model)
+        jit = numba.njit(nogil=True, cache=folder is not None, error_model="numpy")
         return cast(Loop, jit(loop))
     finally:
         numba.config.CACHE_DIR = usual
-
-
-def kernel(function: Loop) -> Loop:
-    """Compile ``function``; division by zero gives infinity, as in numpy.
-
-    Ordinary floating-point rules hold (no ``fastmath``): a risk must mean the same number in a kernel
-    and in its definition.
-    """
-    return compiled(function, error_model="numpy")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.files import check_output
-from tacit.validation import flag, moment, place, real, whole
+from tacit.validation import flag, moment, place, whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -417,12 +417,7 @@ def synthetic_log(
     """
     from tacit.world.synth import SyntheticLog
 
-    made = SyntheticLog(
-        whole("users", users, 1),
-        whole("seed", seed),
-        whole("weeks", weeks, 1),
-        real("sensitive_share", sensitive_share),
-    )
+    made = SyntheticLog(users, seed, weeks, sensitive_share)
     output = None if to is None else place("to", to)
     if output is not None:
         check_output(output, force=flag("force", force))

@@ -9,7 +9,7 @@ from tacit.world.synth import LogShape, SyntheticLog
 def test_a_hundred_users_of_seed_one(tmp_path: Path) -> None:
     log = SyntheticLog(100, seed=1)
     outcome = log.write(tmp_path / "log.parquet")
-    assert outcome.got == LogShape(
+    assert outcome == LogShape(
         users=100, records=5536, clicks=2922, distinct_queries=2185, new_queries=3133, next_pages=1246
     )
     table = log.table()

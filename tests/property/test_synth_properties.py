@@ -12,10 +12,9 @@ from tacit.searchlog import SCHEMA
 from tacit.searchlog.sessions import BY_PAUSES
 from tacit.text import normalise_column
 from tacit.world import wordnet_corpus, wordnet_engine
+from tacit.world.lexicon import load_world
 from tacit.world.loops.queries import BASE, BEFORE, FIRST, KIND, MEANING, PAUSE, SECOND, SLIP
-from tacit.world.synth import RecordKind, SyntheticLog
-from tacit.world.synth.lexicon import load_world
-from tacit.world.synth.log import BEGINNING
+from tacit.world.synth import BEGINNING, RecordKind, SyntheticLog
 
 logs = st.builds(
     SyntheticLog,

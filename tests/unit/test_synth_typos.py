@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.text import normalise
+from tacit.world.lexicon import neighbouring_keys
 from tacit.world.loops.queries import mistype
-from tacit.world.synth.lexicon import neighbouring_keys
 
 
 def mistyped(text: str, slip: int) -> str:

@@ -40,24 +40,24 @@ def synth(
         if path is not None:
             check_output(path, force=force)
     log = SyntheticLog(users, seed=seed, weeks=weeks, sensitive_share=sensitive_share)
-    begun = time.monotonic()
-    with progress("Searching", total=target(users, weeks).records, unit="records") as bar:
+    begun, aimed = time.monotonic(), target(users, weeks)
+    with progress("Searching", total=aimed.records, unit="records") as bar:
         bar.describe("Preparing the world (longer the first time)")
 
         def advance(records: int) -> None:
             bar.describe("Searching")
             bar.advance(records)
 
-        outcome = log.write(output, truth, threads=threads, advance=advance)
-    seconds, got, wanted = time.monotonic() - begun, vars(outcome.got), vars(outcome.target)
+        made = log.write(output, truth, threads=threads, advance=advance)
+    seconds, got, wanted = time.monotonic() - begun, vars(made), vars(aimed)
     result = {
         "log": str(output),
         "seconds": round(seconds, 3),
-        "records_per_second": round(outcome.got.records / max(seconds, 1e-9)),
+        "records_per_second": round(made.records / max(seconds, 1e-9)),
         "calibration": {name: {"target": wanted[name], "got": got[name]} for name in wanted},
     }
     shown: list[str | Table] = [
-        f"{output}: {outcome.got.records:,} records of {outcome.got.users:,} users, "
+        f"{output}: {made.records:,} records of {made.users:,} users, "
         f"{result['records_per_second']:,} records/s"
     ]
     if report:

@@ -1,14 +1,13 @@
 """WordNet's noun synsets as documents (82,115 short texts, each its own topic), and their search index."""
 
 import hashlib
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 
-from tacit.errors import InputError, IntegrityError
+from tacit.errors import IntegrityError
 from tacit.files import atomic_directory, cache_directory
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.taxonomy import TopicTree, WordNet, load_wordnet
@@ -21,10 +20,7 @@ class WordNetCorpus:
 
     def __init__(self, wordnet: WordNet) -> None:
         self.wordnet = wordnet
-
-    @property
-    def tree(self) -> TopicTree:
-        return self.wordnet.tree
+        self.tree: TopicTree = wordnet.tree
 
     def __len__(self) -> int:
         return len(self.wordnet)
@@ -64,16 +60,9 @@ def index_folder() -> Path:
 
 def build_index() -> EmbeddedEngine:
     """Build the index anew; a reader sees the old one or the new one, never a part."""
-    folder = index_folder()
-    if folder.exists():
-        shutil.rmtree(folder)
-    try:
-        with atomic_directory(folder) as temporary:
-            EmbeddedEngine.build(temporary, wordnet_corpus())
-    except InputError:  # another process finished the same index first
-        if not folder.exists():
-            raise
-    return EmbeddedEngine(folder)
+    with atomic_directory(index_folder(), replace=True) as temporary:
+        EmbeddedEngine.build(temporary, wordnet_corpus())
+    return EmbeddedEngine(index_folder())
 
 
 @cache

@@ -38,7 +38,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tacit.compiled import kernel
+from tacit.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -53,7 +53,7 @@ Seed = tuple[Integers, Floats, Floats, Floats, float]
 # -- risk and discriminating power ---------------------------------------------------------------------
 
 
-@kernel
+@compiled
 def risk_layer(parent: Integers, cost: Floats, kept: Flags, layer: Floats, below: Floats) -> None:
     """Write Risk(t) of every topic into ``layer`` and the sum over its children into ``below``."""
     for topic in range(parent.size):
@@ -71,7 +71,7 @@ def risk_layer(parent: Integers, cost: Floats, kept: Flags, layer: Floats, below
             below[parent[topic]] += layer[topic]
 
 
-@kernel
+@compiled
 def normalised(unnormalised: float, wealth: float) -> float:
     """A risk as a share of the total sensitivity (equation 15); 0 where nothing is sensitive.
 
@@ -85,7 +85,7 @@ def normalised(unnormalised: float, wealth: float) -> float:
     return 1.0 if unnormalised > wealth else unnormalised / wealth  # sums may round to above 1
 
 
-@kernel
+@compiled
 def divergence(mass: float, prior: float) -> float:
     """dp of equation 16: one leaf's share of PG, ``mass * ln(mass / prior)``; 0 for an empty leaf."""
     if mass <= 0.0 or prior <= 0.0:
@@ -93,7 +93,7 @@ def divergence(mass: float, prior: float) -> float:
     return mass * math.log(mass / prior)
 
 
-@kernel
+@compiled
 def shadows(
     parent: Integers, prior: Floats, mass: Floats, kept: Flags, shadow_mass: Floats, shadow_prior: Floats
 ) -> None:
@@ -112,7 +112,7 @@ def shadows(
             shadow_prior[topic] = 0.0
 
 
-@kernel
+@compiled
 def evaluate(
     seed: Seed, lca: int, expected: float, kept: Flags, scratch: Floats, scratch_too: Floats
 ) -> tuple[float, float, float, float]:
@@ -137,7 +137,7 @@ def evaluate(
 # -- the topics of a query ---------------------------------------------------------------------------
 
 
-@kernel
+@compiled
 def query_topics(
     retrieved: Integers, parent: Integers, end: Integers, prior: Floats, topics: Integers, relevance: Floats
 ) -> tuple[int, float]:
@@ -170,7 +170,7 @@ def query_topics(
     return size, 0.0 if power < 0.0 else 1.0 if power > 1.0 else power
 
 
-@kernel
+@compiled
 def expected_documents(topic: int, parent: Integers, prior: Floats, support: Floats, pseudo: float) -> float:
     """Estimate how many of the user's documents are on ``topic``; sup_H(t) where ``pseudo`` is 0.
 
@@ -188,7 +188,7 @@ def expected_documents(topic: int, parent: Integers, prior: Floats, support: Flo
     return float(expected)
 
 
-@kernel
+@compiled
 def seed_profile(
     topics: Integers,
     parent: Integers,
@@ -277,7 +277,7 @@ def seed_profile(
 # the information lost with each cut (GreedyDP: the power after it).
 
 
-@kernel
+@compiled
 def greedy_dp(seed: Seed, delta: float, lca: int, expected: float) -> tuple[Flags, Integers, Floats]:
     """GreedyDP: the best profile met, the prunes that led to it, and the power after each."""
     parent = seed[0]
@@ -310,7 +310,7 @@ def greedy_dp(seed: Seed, delta: float, lca: int, expected: float) -> tuple[Flag
     return best, order[:best_steps], powers[:best_steps]
 
 
-@kernel
+@compiled
 def _children(parent: Integers) -> tuple[Integers, Integers, Integers]:
     """Children in one array: where each topic's begin, how many, and the positions themselves."""
     size = parent.size
@@ -329,7 +329,7 @@ def _children(parent: Integers) -> tuple[Integers, Integers, Integers]:
     return start, count, listed
 
 
-@kernel
+@compiled
 def _cheapest_leaf(
     topic: int,
     start: Integers,
@@ -357,7 +357,7 @@ def _cheapest_leaf(
     return best, chosen
 
 
-@kernel
+@compiled
 def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     """GreedyIL: the topics kept, the topics pruned in order, and the information loss of each prune."""
     parent, prior, mass, cost, wealth = seed
@@ -420,7 +420,7 @@ def greedy_il(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     return kept, order[:steps], losses[:steps]
 
 
-@kernel
+@compiled
 def _root_risk_with(
     topic: int, new_layer: float, parent: Integers, cost: Floats, layer: Floats, below: Floats
 ) -> float:
@@ -436,7 +436,7 @@ def _root_risk_with(
     return new_layer
 
 
-@kernel
+@compiled
 def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
     """Greedy by ratio: the topics kept, the roots of the subtrees cut in order, and the loss of each cut.
 
@@ -536,7 +536,7 @@ def greedy_ratio(seed: Seed, delta: float) -> tuple[Flags, Integers, Floats]:
 # of documents, which arrays cannot do without writing every product down first (five times as slow).
 
 
-@kernel
+@compiled
 def add_overlap(
     begins: Wide,
     ends: Wide,

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.loops.randomness import GOLDEN, State, below, mix, pick, uniform
+from tacit.world.loops.randomness import GOLDEN, State, Wide, below, mix, pick, uniform
 
-Wide = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 BEFORE_IT, AFTER_IT, PLACE, ERRAND = range(4)
 """The four lists of usual phrases."""
@@ -55,14 +54,11 @@ class Lexicon(NamedTuple):
     """The noun that a phrase is searched as; -1 for words that only stand beside a topic."""
     length: Wide
     """Bytes of each phrase."""
-
-
-class Spelling(NamedTuple):
-    """The text of all phrases in UTF-8, one after the other, and the keyboard."""
-
     text: npt.NDArray[np.uint8]
-    bounds: npt.NDArray[np.int64]
+    """All phrases in UTF-8, one after the other."""
+    text_bounds: Wide
     keys: npt.NDArray[np.uint8]
+    """The keyboard: the letters beside each."""
 
 
 class RecordKind(IntEnum):
@@ -87,12 +83,11 @@ class RecordKind(IntEnum):
 
 
 Row = npt.NDArray[np.int32]
-"""One submission: the numbers below, in order."""
-Rows = npt.NDArray[np.int32]
-"""Submissions, one a row."""
+"""One submission, or one a row: the numbers below, in order."""
 BEFORE, BASE, FIRST, SECOND, SLIP, MEANING, INTEREST, KIND, PAGE, CLICKS, PAUSE, ROW = range(12)
 NO_SLIP = 0
 _SHORTEST = 4
+_A, _Z = 97, 122  # letters as bytes
 _NONE = -1
 
 # How many words stand beside the noun, where they come from, and how often fingers slip. Set so that
@@ -224,20 +219,13 @@ def specialise(state: State, lexicon: Lexicon, row: Row, home: int) -> None:
 def generalise(state: State, lexicon: Lexicon, row: Row) -> None:
     """Widen: one word less, or what the thing is a kind of."""
     row[SLIP] = NO_SLIP
-    if row[SECOND] != _NONE:
-        row[SECOND] = _NONE
-    elif row[FIRST] != _NONE:
-        row[FIRST] = _NONE
-    elif row[BEFORE] != _NONE:
-        row[BEFORE] = _NONE
-    elif lexicon.parent[row[MEANING]] > 0:
+    for part in (SECOND, FIRST, BEFORE):
+        if row[part] != _NONE:
+            row[part] = _NONE
+            return
+    if lexicon.parent[row[MEANING]] > 0:
         above = int(lexicon.parent[row[MEANING]])
         _plain(row, _name(state, lexicon, above), above)
-
-
-@compiled
-def _is_letter(byte: int) -> bool:
-    return 97 <= byte <= 122
 
 
 @compiled
@@ -246,11 +234,11 @@ def _place(text: npt.NDArray[np.uint8], length: int, choice: int) -> int:
     for attempt in range(length):
         place = (choice + attempt) % length
         first, last = place, place
-        if not _is_letter(text[place]):
+        if not _A <= text[place] <= _Z:
             continue
-        while first > 0 and _is_letter(text[first - 1]):
+        while first > 0 and _A <= text[first - 1] <= _Z:
             first -= 1
-        while last + 1 < length and _is_letter(text[last + 1]):
+        while last + 1 < length and _A <= text[last + 1] <= _Z:
             last += 1
         if last - first + 1 >= _SHORTEST and first < place < last:
             return place
@@ -284,14 +272,14 @@ def mistype(text: npt.NDArray[np.uint8], length: int, slip: int, keys: npt.NDArr
 
 @compiled
 def spell(
-    rows: npt.NDArray[np.int32], spelling: Spelling, room: int
+    rows: Row, lexicon: Lexicon, room: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
     """The text of each row: bytes, where each begins (and the last ends), and a 64-bit hash of each.
 
     Args:
         room: bytes that suffice for all rows, a separator after each phrase and a doubled letter included.
     """
-    text, bounds = spelling.text, spelling.bounds
+    text, bounds = lexicon.text, lexicon.text_bounds
     written = np.empty(room, np.uint8)
     begins = np.zeros(len(rows) + 1, np.int32)
     hashes = np.empty(len(rows), np.uint64)
@@ -309,7 +297,7 @@ def spell(
                 written[at] = text[byte]
                 at += 1
         if rows[row, SLIP] != NO_SLIP:
-            at = start + mistype(written[start:], at - start, rows[row, SLIP], spelling.keys)
+            at = start + mistype(written[start:], at - start, rows[row, SLIP], lexicon.keys)
         digest = np.uint64(0)
         for byte in range(start, at):
             digest = (digest ^ np.uint64(written[byte])) * GOLDEN

@@ -5,11 +5,14 @@ and its streams need no set-up, which is what a simulation wants; it is **not** 
 protects people comes from :mod:`tacit.privacy`, never from here.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
 
+Wide = npt.NDArray[np.int64]
 State = npt.NDArray[np.uint64]
 """One number that a stream steps forward."""
 
@@ -19,20 +22,26 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _UNIT = 1.0 / (1 << 53)
 
 
-@compiled
-def mix(value: np.uint64) -> np.uint64:
+def _mix(value: Any) -> Any:
     """Scatter the bits of ``value``: a bijection on 64 bits."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
     return value ^ (value >> np.uint64(31))
 
 
-@compiled
-def stream(state: State, seed: int, user: int, purpose: int) -> None:
-    """Set ``state`` to the beginning of one user's stream for one purpose."""
-    start = mix(np.uint64(seed) + GOLDEN)
-    start = mix(start ^ (np.uint64(user) * GOLDEN))
-    state[0] = mix(start + np.uint64(purpose) * _FIRST)
+mix = compiled(_mix)
+
+
+def streams(seed: int, users: Wide, purpose: int) -> npt.NDArray[np.uint64]:
+    """Where the streams of some users for one purpose begin."""
+    start = _mix(np.array([seed], np.uint64) + GOLDEN) ^ (users.astype(np.uint64) * GOLDEN)
+    return np.asarray(_mix(_mix(start) + np.array([purpose], np.uint64) * _FIRST))
+
+
+def uniforms(starts: npt.NDArray[np.uint64], places: Wide) -> npt.NDArray[np.float64]:
+    """The numbers in [0, 1) at some ``places`` (from 0) of streams, as :func:`uniform` steps."""
+    drawn = _mix(starts + (places.astype(np.uint64) + np.uint64(1)) * GOLDEN) >> np.uint64(11)
+    return np.asarray(drawn * _UNIT)
 
 
 @compiled

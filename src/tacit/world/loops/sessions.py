@@ -1,7 +1,4 @@
-"""Simulate users: interests, sessions of queries that follow from one another, their times, and clicks.
-
-**Interests.** Each user has one to six, the first of them the strongest; some users have one or two sensitive
-ones.
+"""Simulate users: sessions of queries that follow from one another, the pauses between them, and clicks.
 
 **Sessions.** A session begins with a need: one of everybody's errands, a query that the user asks again, a
 meaning within one of the user's interests, or a passing curiosity. Each step either ends the session or goes
@@ -9,9 +6,8 @@ on: to the next page of results, to a narrower, wider or neighbouring query, to 
 an earlier query, or to another need. AOL's own account of its log splits its 28,898,362 submissions into
 21,011,340 new queries and 7,887,022 requests for the next page; the steps below keep that proportion.
 
-**Times.** Sessions of a user begin at random times that follow the week's rhythm, shifted by the user's own
-habit; inside a session queries follow within minutes. Two sessions of a user always lie more than the session
-gap (30 minutes) apart, so that cutting the log by that gap gives back the sessions that were meant.
+**Times.** Inside a session queries follow within minutes. Two sessions of a user always lie more than the
+session gap (30 minutes) apart, so that cutting the log by that gap gives back the sessions that were meant.
 
 **Clicks.** The results are those of the embedded engine for the query's noun; the rank is the real rank in
 that list. A user who sees what was meant clicks more often. A result is examined with a probability that
@@ -20,41 +16,19 @@ had in mind, next when it lies within the interest behind the query. So users wi
 different results of the same ambiguous word.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from tacit.compiled import compiled
-from tacit.world.loops.queries import (
-    BASE,
-    CLICKS,
-    INTEREST,
-    KIND,
-    MEANING,
-    NO_SLIP,
-    PAGE,
-    PAUSE,
-    PLACE,
-    ROW,
-    SLIP,
-    Lexicon,
-    RecordKind,
-    Row,
-    Rows,
-    compose,
-    errand,
-    generalise,
-    specialise,
-)
-from tacit.world.loops.randomness import State, below, normal, pick, stream, uniform
+from tacit.world.loops import queries as q
+from tacit.world.loops.randomness import State, below, normal, uniform
 
-MOST_INTERESTS = 6
-_WHO = 1
 # numba reads plain integers, no enumerations.
-_NEED, _ERRAND, _AGAIN, _NEXT, _SPECIALISE, _GENERALISE, _DRIFT, _CORRECT = (int(kind) for kind in RecordKind)
+_NEED, _ERRAND, _AGAIN, _NEXT, _SPECIALISE, _GENERALISE, _DRIFT, _CORRECT = (
+    int(kind) for kind in q.RecordKind
+)
 # Then two steps that are no kind of record: to an earlier query of the session, and to another need.
-_RETURN, _NEW_NEED = len(RecordKind), len(RecordKind) + 1
+_RETURN, _NEW_NEED = len(q.RecordKind), len(q.RecordKind) + 1
 _ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.23
 _FURTHER_INTEREST = 0.45
 _GOES_ON = 0.66
@@ -64,7 +38,6 @@ _CORRECTS = 0.6
 # What else a user does next, cumulative; the rest is a new need within the same session.
 _NARROWS, _WIDENS, _DRIFTS, _RETURNS = 0.26, 0.38, 0.70, 0.80
 _READING, _BROWSING = 60.0, 25.0
-_WHAT = 2
 PAGE_SIZE = 10
 DEPTH = 2 * PAGE_SIZE
 """Results kept for a noun: two pages."""
@@ -73,55 +46,12 @@ _ATTENTION = np.array([42.0, 12.0, 8.5, 6.0, 4.9, 4.0, 3.4, 3.0, 2.8, 3.0])
 _MEANT, _OF_INTEREST = 12.0, 4.0
 _CLICKS_ERRAND, _CLICKS_SLIP, _CLICKS_FOUND, _CLICKS_BESIDE = 0.56, 0.20, 0.435, 0.325
 _CLICKS_ON = 0.43
-_WHERE = 4
 SESSION_BREAK = 1801
 """Sessions of a user lie at least this many seconds apart: more than the 30-minute gap."""
 LONGEST_PAUSE = 1700
 """The longest pause inside a session, in seconds."""
 MOST_SESSIONS_SHARE = 0.7
 """Breaks between sessions may fill this much of the time at most; further sessions run together."""
-WEEK_HOURS = 168
-_CLOCK = 3
-
-
-class Interests(NamedTuple):
-    """The topics a user may be interested in, with cumulative popularity (from 0 to 1)."""
-
-    ordinary: npt.NDArray[np.int32]
-    ordinary_weight: npt.NDArray[np.float64]
-    sensitive: npt.NDArray[np.int32]
-    sensitive_weight: npt.NDArray[np.float64]
-
-
-@compiled
-def _choose(state: State, topics: npt.NDArray[np.int32], weight: npt.NDArray[np.float64]) -> int:
-    return int(topics[pick(weight, 0, len(topics), uniform(state))])
-
-
-@compiled
-def draw_interests(
-    seed: int, first_user: int, users: int, pool: Interests, sensitive_share: float
-) -> npt.NDArray[np.int32]:
-    """Each user's interests, strongest first (-1 fills the row).
-
-    Sensitive interests take a random place among the others: they need not be the strongest.
-    """
-    interests = np.full((users, MOST_INTERESTS), -1, np.int32)
-    state = np.empty(1, np.uint64)
-    for user in range(users):
-        stream(state, seed, first_user + user, _WHO)
-        secrets = 0
-        if uniform(state) < sensitive_share:
-            secrets = 1 + (uniform(state) < 0.2)
-        count = 1
-        while count < MOST_INTERESTS and uniform(state) < 0.66:
-            count += 1
-        count = max(count, secrets)
-        for place in range(count):
-            interests[user, place] = _choose(state, pool.ordinary, pool.ordinary_weight)
-        for _ in range(secrets):
-            interests[user, below(state, count)] = _choose(state, pool.sensitive, pool.sensitive_weight)
-    return interests
 
 
 # Each of the functions below is called from one place only: compiled code is copied into its caller, and
@@ -157,7 +87,7 @@ def _next_step(state: State, mistyped: bool) -> int:
 
 
 @compiled
-def _choose_topic(state: State, interests: Row) -> int:
+def _choose_topic(state: State, interests: q.Row) -> int:
     """One of the user's interests, each about twice as likely as the next, or -1: mere curiosity."""
     if uniform(state) < _CURIOSITY:
         return -1
@@ -169,7 +99,7 @@ def _choose_topic(state: State, interests: Row) -> int:
 
 @compiled
 def _write_query(
-    state: State, lexicon: Lexicon, rows: Rows, begun: int, at: int, step: int, interests: Row, home: int
+    state: State, lexicon: q.Lexicon, rows: q.Row, begun: int, at: int, step: int, interests: q.Row, home: int
 ) -> None:
     """Write the query of one step into row ``at`` of one user's, in a session that began at row ``begun``."""
     row = rows[at]
@@ -180,54 +110,53 @@ def _write_query(
     elif step == _RETURN:
         source = begun + below(state, at - begun)
     if step not in (_NEED, _ERRAND):
-        for column in range(ROW):  # compiles far faster than a copy of slices
+        for column in range(q.ROW):  # compiles far faster than a copy of slices
             row[column] = rows[source, column]
     if step in (_NEED, _DRIFT):
         if step == _NEED:
-            row[INTEREST] = _choose_topic(state, interests)
-            row[MEANING] = -1
-        compose(state, lexicon, row, home)
+            row[q.INTEREST] = _choose_topic(state, interests)
+            row[q.MEANING] = -1
+        q.compose(state, lexicon, row, home)
     elif step == _ERRAND:
-        errand(state, lexicon, row)
+        q.errand(state, lexicon, row)
     elif step == _SPECIALISE:
-        specialise(state, lexicon, row, home)
+        q.specialise(state, lexicon, row, home)
     elif step == _GENERALISE:
-        generalise(state, lexicon, row)
+        q.generalise(state, lexicon, row)
     elif step == _CORRECT:
-        row[SLIP] = NO_SLIP
-    row[PAGE] = row[PAGE] + 1 if step == _NEXT else 0
-    row[KIND] = _AGAIN if step == _RETURN else step
+        row[q.SLIP] = q.NO_SLIP
+    row[q.PAGE] = row[q.PAGE] + 1 if step == _NEXT else 0
+    row[q.KIND] = _AGAIN if step == _RETURN else step
 
 
 @compiled
 def histories(
-    seed: int,
-    first_user: int,
+    starts: npt.NDArray[np.uint64],
     quotas: npt.NDArray[np.int64],
     interests: npt.NDArray[np.int32],
-    lexicon: Lexicon,
+    lexicon: q.Lexicon,
     results: npt.NDArray[np.int32],
     weeks: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """The submissions of some users, and where each user's begin (and the last end).
 
     Args:
-        first_user: the number of the first of these users in the whole log.
+        starts: of the users' streams, as for :func:`choose_clicks`.
         quotas: how many records each user makes; a submission makes one, or one per click.
     """
-    rows = np.empty((quotas.sum(), ROW), np.int32)
+    rows = np.empty((quotas.sum(), q.ROW), np.int32)
     bounds = np.zeros(len(quotas) + 1, np.int64)
     most_sessions = int(weeks * 604_800 * MOST_SESSIONS_SHARE / (SESSION_BREAK + 60))
     state = np.empty(1, np.uint64)
     at = int(bounds[0])
     for user in range(len(quotas)):
-        stream(state, seed, first_user + user, _WHAT)
-        places = lexicon.usual[lexicon.usual_bounds[PLACE] : lexicon.usual_bounds[PLACE + 1]]
+        state[0] = starts[user]
+        places = lexicon.usual[lexicon.usual_bounds[q.PLACE] : lexicon.usual_bounds[q.PLACE + 1]]
         home = int(places[int(len(places) * uniform(state) ** 2)])
         first, begun, records, sessions = at, at, 0, 0
         while records < quotas[user]:
             begins = records == 0 or (sessions < most_sessions and uniform(state) >= _GOES_ON)
-            step = _NEW_NEED if begins else _next_step(state, rows[at - 1, SLIP] != NO_SLIP)
+            step = _NEW_NEED if begins else _next_step(state, rows[at - 1, q.SLIP] != q.NO_SLIP)
             if step == _NEW_NEED:
                 step = _first_step(state, records > 0)
             if begins:
@@ -235,13 +164,13 @@ def histories(
                 sessions += 1
             own = rows[first:]
             _write_query(state, lexicon, own, begun - first, at - first, step, interests[user], home)
-            rows[at, PAUSE] = 0 if begins else pause(state, _BROWSING if step == _NEXT else _READING)
+            rows[at, q.PAUSE] = 0 if begins else pause(state, _BROWSING if step == _NEXT else _READING)
             left = quotas[user] - records
-            noun = int(lexicon.base[rows[at, BASE]])
-            if page_length(results, noun, int(rows[at, PAGE])) == 0:
-                rows[at, PAGE] = 0  # there is no further page: the first is looked at again
-            rows[at, CLICKS] = min(left, clicks_of(state, rows[at], noun, results))
-            records += max(1, rows[at, CLICKS])
+            noun = int(lexicon.base[rows[at, q.BASE]])
+            if page_length(results, noun, int(rows[at, q.PAGE])) == 0:
+                rows[at, q.PAGE] = 0  # there is no further page: the first is looked at again
+            rows[at, q.CLICKS] = min(left, clicks_of(state, rows[at], noun, results))
+            records += max(1, rows[at, q.CLICKS])
             at += 1
         bounds[user + 1] = at
     return rows[:at], bounds
@@ -258,17 +187,17 @@ def page_length(results: npt.NDArray[np.int32], noun: int, page: int) -> int:
 
 
 @compiled
-def clicks_of(state: State, row: Row, noun: int, results: npt.NDArray[np.int32]) -> int:
+def clicks_of(state: State, row: q.Row, noun: int, results: npt.NDArray[np.int32]) -> int:
     """How many results of a submission are clicked: no more than its page shows."""
-    shown = page_length(results, noun, int(row[PAGE]))
-    if row[KIND] == _ERRAND:
+    shown = page_length(results, noun, int(row[q.PAGE]))
+    if row[q.KIND] == _ERRAND:
         chance = _CLICKS_ERRAND
-    elif row[SLIP]:
+    elif row[q.SLIP]:
         chance = _CLICKS_SLIP
     else:
         chance = _CLICKS_BESIDE
-        for place in range(row[PAGE] * PAGE_SIZE, row[PAGE] * PAGE_SIZE + shown):
-            if results[noun, place] == row[MEANING]:
+        for place in range(row[q.PAGE] * PAGE_SIZE, row[q.PAGE] * PAGE_SIZE + shown):
+            if results[noun, place] == row[q.MEANING]:
                 chance = _CLICKS_FOUND
     if not shown or uniform(state) >= chance:
         return 0
@@ -295,8 +224,7 @@ def _draw(state: State, weight: npt.NDArray[np.float64], shown: int) -> int:
 
 @compiled
 def choose_clicks(
-    seed: int,
-    first_user: int,
+    starts: npt.NDArray[np.uint64],
     rows: npt.NDArray[np.int32],
     bounds: npt.NDArray[np.int64],
     base: npt.NDArray[np.int64],
@@ -310,7 +238,7 @@ def choose_clicks(
         results: the results of each noun.
         end: one past the last topic of each topic's subtree.
     """
-    records = np.maximum(rows[:, CLICKS], 1).sum()
+    records = np.maximum(rows[:, q.CLICKS], 1).sum()
     of_row = np.empty(records, np.int64)
     rank = np.zeros(records, np.int32)
     document = np.full(records, -1, np.int32)
@@ -318,20 +246,20 @@ def choose_clicks(
     weight = np.empty(PAGE_SIZE, np.float64)
     at = 0
     for user in range(len(bounds) - 1):
-        stream(state, seed, first_user + user, _WHERE)
+        state[0] = starts[user]
         for row in range(bounds[user], bounds[user + 1]):
-            noun, topic = int(base[rows[row, BASE]]), int(rows[row, INTEREST])
-            start = int(rows[row, PAGE]) * PAGE_SIZE
-            found = results[noun, start : start + page_length(results, noun, int(rows[row, PAGE]))]
+            noun, topic = int(base[rows[row, q.BASE]]), int(rows[row, q.INTEREST])
+            start = int(rows[row, q.PAGE]) * PAGE_SIZE
+            found = results[noun, start : start + page_length(results, noun, int(rows[row, q.PAGE]))]
             last = end[topic] if topic >= 0 else 0
             for place in range(len(found)):  # attention times fit
-                fit = _MEANT if found[place] == rows[row, MEANING] else 1.0
+                fit = _MEANT if found[place] == rows[row, q.MEANING] else 1.0
                 if fit == 1.0 and topic <= found[place] < last:
                     fit = _OF_INTEREST
                 weight[place] = _ATTENTION[place] * fit
-            for _ in range(max(1, rows[row, CLICKS])):
+            for _ in range(max(1, rows[row, q.CLICKS])):
                 of_row[at] = row
-                if rows[row, CLICKS]:
+                if rows[row, q.CLICKS]:
                     place = _draw(state, weight, len(found))
                     rank[at] = start + place + 1
                     document[at] = found[place]
@@ -344,22 +272,3 @@ def pause(state: State, typical: float) -> int:
     """Seconds between two queries of one session: log-normal about ``typical``, never a session's end."""
     seconds = int(np.exp(np.log(typical) + normal(state)))
     return min(max(seconds, 2), LONGEST_PAUSE)
-
-
-@compiled
-def draw_begins(
-    seed: int, first_user: int, counts: npt.NDArray[np.int64], rhythm: npt.NDArray[np.float64], weeks: int
-) -> npt.NDArray[np.int64]:
-    """When sessions begin, user after user, each user in a span of its own."""
-    begins = np.empty(counts.sum(), np.int64)
-    state = np.empty(1, np.uint64)
-    at = 0
-    for user in range(len(counts)):
-        stream(state, seed, first_user + user, _CLOCK)
-        shift = 5400.0 * normal(state)
-        for _ in range(counts[user]):
-            hour = pick(rhythm, 0, WEEK_HOURS, uniform(state))
-            seconds = below(state, weeks) * 604_800 + hour * 3600 + below(state, 3600) + int(shift)
-            begins[at] = user * weeks * 604_800 + seconds % (weeks * 604_800)
-            at += 1
-    return begins

@@ -1,5 +1,7 @@
-"""A synthetic search log: how much each user searches, the records in blocks, the truth behind them, and
-how near the log comes to AOL's published shape.
+"""A synthetic search log over the embedded world, in the shape of AOL's, and the truth behind it.
+
+People with interests (some of them sensitive) search the WordNet corpus in sessions, mistype, narrow down,
+widen, drift, come back and click.
 """
 
 import math
@@ -23,18 +25,12 @@ from tacit.errors import ParameterError
 from tacit.files import atomic_file, cache_directory
 from tacit.searchlog import SCHEMA, LogWriter
 from tacit.taxonomy import load_wordnet
+from tacit.validation import real, whole
 from tacit.world.corpus import index_folder, wordnet_corpus, wordnet_engine
+from tacit.world.lexicon import Interests, load_world
 from tacit.world.loops.queries import BEFORE, INTEREST, KIND, MEANING, PAUSE, SECOND, RecordKind, spell
-from tacit.world.loops.sessions import (
-    DEPTH,
-    SESSION_BREAK,
-    WEEK_HOURS,
-    choose_clicks,
-    draw_begins,
-    draw_interests,
-    histories,
-)
-from tacit.world.synth.lexicon import load_world
+from tacit.world.loops.randomness import streams, uniforms
+from tacit.world.loops.sessions import DEPTH, SESSION_BREAK, choose_clicks, histories
 
 SPREAD = 1.5
 """Standard deviation of the logarithm of a user's records."""
@@ -120,14 +116,74 @@ def load_results() -> npt.NDArray[np.int32]:
     return loaded
 
 
+MOST_INTERESTS = 6
+_WHO, _WHAT, _CLOCK, _WHERE = 1, 2, 3, 4
+"""What each user has a stream of random numbers for."""
+
+
+def _picked(cumulative: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """The items at ``places`` (from 0 to 1) of their shares of the cumulative weights."""
+    return np.asarray(np.searchsorted(cumulative[1:-1], places * cumulative[-1], side="right"))
+
+
+def draw_interests(
+    starts: npt.NDArray[np.uint64], pool: Interests, sensitive_share: float
+) -> npt.NDArray[np.int32]:
+    """Draw each user's interests, one to six, strongest first (-1 fills the row).
+
+    Some users have one or two sensitive ones, which take a random place among the others.
+    """
+    everybody = np.arange(len(starts))
+    drawn = uniforms(starts[:, None], np.arange(3 * MOST_INTERESTS))
+    secrets = np.where(drawn[:, 0] < sensitive_share, 1 + (drawn[:, 1] < 0.2), 0)
+    at = 1 + (secrets > 0)
+    more = np.stack([drawn[everybody, at + step] < 0.66 for step in range(MOST_INTERESTS - 1)])
+    further = np.logical_and.accumulate(more).sum(axis=0)
+    at += np.minimum(further + 1, MOST_INTERESTS - 1)
+    count = np.maximum(1 + further, secrets)
+    interests = np.full((len(starts), MOST_INTERESTS), -1, np.int32)
+    for place in range(MOST_INTERESTS):
+        who = everybody[place < count]
+        interests[who, place] = pool.ordinary[_picked(pool.ordinary_weight, drawn[who, at[who] + place])]
+    at += count
+    for step in range(2):
+        who = everybody[step < secrets]
+        which, where = drawn[who, at[who] + 2 * step], drawn[who, at[who] + 2 * step + 1]
+        chosen = pool.sensitive[_picked(pool.sensitive_weight, which)]
+        interests[who, (where * count[who]).astype(np.int64)] = chosen
+    return interests
+
+
 def week_rhythm() -> npt.NDArray[np.float64]:
     """Cumulative share of sessions that begin before each hour of the week (from Wednesday 0:00)."""
-    hours = np.arange(WEEK_HOURS)
+    hours = np.arange(168)
     hour, day = hours % 24, (hours // 24 + BEGINNING.weekday()) % 7
     # Lowest about 5 in the morning, a broad afternoon, a peak about 9 in the evening.
     daily = 0.12 + np.exp(-(((hour - 14) / 5.0) ** 2)) + 0.75 * np.exp(-(((hour - 21) / 2.2) ** 2))
     weight = daily * np.where(day >= 5, 0.86, 1.0)
     return np.concatenate(([0.0], np.cumsum(weight) / weight.sum()))
+
+
+def draw_begins(
+    starts: npt.NDArray[np.uint64],
+    counts: npt.NDArray[np.int64],
+    rhythm: npt.NDArray[np.float64],
+    weeks: int,
+) -> npt.NDArray[np.int64]:
+    """Draw when sessions begin, user after user, each user in a span of its own.
+
+    They follow the week's rhythm, shifted by the user's own habit.
+    """
+    everybody = np.arange(len(counts))
+    radius, angle = uniforms(starts[:, None], np.arange(2)).T
+    shift = 5400.0 * np.sqrt(-2.0 * np.log(1.0 - radius)) * np.cos(2.0 * np.pi * angle)  # Box and Muller
+    user = np.repeat(everybody, counts)
+    number = np.arange(len(user)) - np.repeat(np.cumsum(counts) - counts, counts)
+    hour, week, second = uniforms(starts[user], 2 + 3 * number + np.arange(3)[:, None])
+    seconds = (week * weeks).astype(np.int64) * 604_800 + (second * 3600).astype(np.int64)
+    seconds += _picked(rhythm, hour) * 3600 + shift.astype(np.int64)[user]
+    span = weeks * 604_800
+    return np.asarray(user * span + seconds % span)
 
 
 class Factory:
@@ -139,19 +195,20 @@ class Factory:
         self.results = load_results()
         self._rhythm = week_rhythm()
         # Bytes of each phrase and a separator; none for -1, which stands for no phrase.
-        self._taken = np.append(np.diff(self.world.spelling.bounds) + 1, 0)
+        self._taken = np.append(np.diff(self.world.lexicon.text_bounds) + 1, 0)
 
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> UserBlock:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
-        lexicon, seed = self.world.lexicon, self.seed
-        interests = draw_interests(seed, first_user, len(quotas), self.world.interests, self.sensitive_share)
-        rows, bounds = histories(seed, first_user, quotas, interests, lexicon, self.results, self.weeks)
-        seconds = self._seconds(first_user, bounds, np.ascontiguousarray(rows[:, PAUSE]))
-        of_row, rank, document = choose_clicks(
-            seed, first_user, rows, bounds, lexicon.base, self.results, lexicon.end
+        lexicon, users = self.world.lexicon, np.arange(first_user, first_user + len(quotas))
+        who, what, clock, where = (
+            streams(self.seed, users, purpose) for purpose in (_WHO, _WHAT, _CLOCK, _WHERE)
         )
+        interests = draw_interests(who, self.world.interests, self.sensitive_share)
+        rows, bounds = histories(what, quotas, interests, lexicon, self.results, self.weeks)
+        seconds = self._seconds(clock, bounds, np.ascontiguousarray(rows[:, PAUSE]))
+        of_row, rank, document = choose_clicks(where, rows, bounds, lexicon.base, self.results, lexicon.end)
         room = self._taken[rows[:, BEFORE : SECOND + 1]].sum() + len(rows)
-        written, starts, hashes = spell(rows, self.world.spelling, int(room))
+        written, starts, hashes = spell(rows, lexicon, int(room))
         text = pa.StringArray.from_buffers(len(rows), pa.py_buffer(starts), pa.py_buffer(written))
         user_of_row = np.repeat(np.arange(len(quotas)), np.diff(bounds))
         clicked = rank > 0
@@ -168,7 +225,7 @@ class Factory:
         return UserBlock(first_user, log, bounds, rows, of_row, hashes, interests)
 
     def _seconds(
-        self, first_user: int, bounds: npt.NDArray[np.int64], pauses: npt.NDArray[np.int32]
+        self, starts: npt.NDArray[np.uint64], bounds: npt.NDArray[np.int64], pauses: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
         """Time each submission, from the seconds since the one before (0 begins a session).
 
@@ -177,7 +234,7 @@ class Factory:
         """
         span = self.weeks * 604_800
         counts = np.add.reduceat(pauses == 0, bounds[:-1], dtype=np.int64)
-        begins = draw_begins(self.seed, first_user, counts, self._rhythm, self.weeks)
+        begins = draw_begins(starts, counts, self._rhythm, self.weeks)
         begins.sort()  # users lie in spans of their own, so this sorts each user's sessions
         begins -= np.repeat(np.arange(len(counts)), counts) * span
         rows = np.diff(bounds)
@@ -286,14 +343,6 @@ _BLOCK_USERS = 4096
 
 
 @dataclass(frozen=True)
-class SynthesisOutcome:
-    """What was made, beside what AOL's shape asks for."""
-
-    target: LogShape
-    got: LogShape
-
-
-@dataclass(frozen=True)
 class SyntheticLog:
     """A log of ``users`` people searching the WordNet corpus, determined by its four numbers.
 
@@ -310,14 +359,14 @@ class SyntheticLog:
     sensitive_share: float = 0.15
 
     def __post_init__(self) -> None:
-        if self.users < 1:
-            raise ParameterError.outside("users", self.users, "at least 1")
-        if not 0 <= self.seed < 1 << 63:
-            raise ParameterError.outside("seed", self.seed, "a whole number from 0 to 2^63 - 1")
-        if not 1 <= self.weeks <= 104:
-            raise ParameterError.outside("weeks", self.weeks, "from 1 to 104")
-        if not 0 <= self.sensitive_share <= 1:
-            raise ParameterError.outside("sensitive share", self.sensitive_share, "in [0, 1]")
+        for name, least, most in (("users", 1, 1 << 31), ("seed", 0, (1 << 63) - 1), ("weeks", 1, 104)):
+            value = whole(name, getattr(self, name), least)
+            if value > most:
+                raise ParameterError.outside(name, value, f"at most {most:,}")
+            object.__setattr__(self, name, value)
+        share = real("sensitive_share", self.sensitive_share, "in [0, 1]")
+        if not 0 <= share <= 1:
+            raise ParameterError.outside("sensitive_share", share, "in [0, 1]")
 
     def blocks(self, threads: int | None = None) -> Iterator[UserBlock]:
         """The log in blocks of users, in order; the same for any number of ``threads``."""
@@ -343,7 +392,7 @@ class SyntheticLog:
         return pa.Table.from_batches([block.log for block in self.blocks()], SCHEMA)
 
     def truth(self) -> pa.Table:
-        """Tell what lies behind every record, one row per user; see :mod:`tacit.world.synth.log`."""
+        """Tell what lies behind every record, one row per user; columns as in :data:`TRUTH_SCHEMA`."""
         return pa.concat_tables([truth_table(block) for block in self.blocks()])
 
     def write(
@@ -353,8 +402,8 @@ class SyntheticLog:
         *,
         threads: int | None = None,
         advance: Callable[[int], None] | None = None,
-    ) -> SynthesisOutcome:
-        """Write the log (and the truth beside it), whole or not at all.
+    ) -> LogShape:
+        """Write the log (and the truth beside it), whole or not at all; gives its shape.
 
         Args:
             path: the Parquet file to make.
@@ -390,5 +439,4 @@ class SyntheticLog:
                     advance(len(block.log))
         # Queries are distinguished by 64-bit hashes: among ten million two share one with a probability of
         # three in a million.
-        got = LogShape(users=self.users, distinct_queries=len(np.unique(np.concatenate(asked))), **counted)
-        return SynthesisOutcome(target(self.users, self.weeks), got)
+        return LogShape(users=self.users, distinct_queries=len(np.unique(np.concatenate(asked))), **counted)

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from tacit.taxonomy import WordNet, load_wordnet
 from tacit.text import STOP_WORDS, normalise_column, words
-from tacit.world.loops.queries import Floats, Lexicon, Spelling, Wide
-from tacit.world.loops.sessions import Interests
+from tacit.world.loops.queries import Floats, Lexicon
+from tacit.world.loops.randomness import Wide
 
 BEFORE = """
 free|how to make|cheap|best|what is|buy|new|pictures of|history of|used|online|types of|famous|
@@ -76,6 +76,15 @@ SENSITIVE_TOPICS = tuple(
 _SMALLEST, _LARGEST, _SHALLOWEST = 15, 350, 4
 
 
+class Interests(NamedTuple):
+    """The topics a user may be interested in, with cumulative popularity (from 0 to 1)."""
+
+    ordinary: npt.NDArray[np.int32]
+    ordinary_weight: Floats
+    sensitive: npt.NDArray[np.int32]
+    sensitive_weight: Floats
+
+
 def zipf(size: int, exponent: float, shift: float = 0.0) -> Floats:
     """Shares of ranks 1 to ``size``: in proportion to (rank + shift)^-exponent."""
     weight = (np.arange(1, size + 1, dtype=np.float64) + shift) ** -exponent
@@ -109,10 +118,9 @@ _CONTEXT = 8  # words beside a topic, taken from its definition and the topics a
 
 
 class World(NamedTuple):
-    """The lexicon, its spelling, the interests people may have, and the phrases themselves."""
+    """The lexicon, the interests people may have, and the phrases themselves."""
 
     lexicon: Lexicon
-    spelling: Spelling
     interests: Interests
     phrases: list[str]
 
@@ -205,7 +213,8 @@ def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
     places = _places(wordnet, phrases)
     usual_bounds, usual = _flatten([before, after, places, list(errands)])
     usual_share = [zipf(len(before), 0.9), zipf(len(after), 0.9), zipf(len(places), 0.8, 5.0), errand_share]
-    tree = wordnet.tree
+    tree, phrase = wordnet.tree, list(phrases.number)
+    _, bounds, text = normalise_column(pa.array(phrase, pa.large_string())).buffers()
     return Lexicon(
         parent=tree.parent.astype(np.int64),
         end=tree.end.astype(np.int64),
@@ -222,7 +231,10 @@ def _compile_lexicon(wordnet: WordNet, phrases: _Phrases) -> Lexicon:
         usual_weight=_cumulative(np.concatenate(usual_share)),
         errand_meaning=errand_meaning,
         base=np.array(phrases.base, np.int64),
-        length=np.array([len(phrase.encode()) for phrase in phrases.number], np.int64),
+        length=np.array([len(each.encode()) for each in phrase], np.int64),
+        text=np.frombuffer(text, np.uint8),
+        text_bounds=np.frombuffer(bounds, np.int64)[: len(phrase) + 1],
+        keys=neighbouring_keys(),
     )
 
 
@@ -232,8 +244,4 @@ def load_world() -> World:
     wordnet = load_wordnet()
     phrases = _Phrases(wordnet.vocabulary)
     lexicon = _compile_lexicon(wordnet, phrases)
-    spelled = list(phrases.number)
-    _, bounds, text = normalise_column(pa.array(spelled, pa.large_string())).buffers()
-    starts = np.frombuffer(bounds, np.int64)[: len(spelled) + 1]
-    spelling = Spelling(np.frombuffer(text, np.uint8), starts, neighbouring_keys())
-    return World(lexicon, spelling, choose_interests(wordnet), spelled)
+    return World(lexicon, choose_interests(wordnet), list(phrases.number))
