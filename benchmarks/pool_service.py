@@ -29,7 +29,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from tacit.pool.agent.agent import Agent, HeldError
+from tacit.pool.agent import Agent, HeldError
 from tacit.pool.channel.join import JoinFile
 from tacit.pool.protocol.population import adult
 

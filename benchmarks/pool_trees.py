@@ -17,9 +17,8 @@ import time
 
 import numpy as np
 
-from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.population import adult
-from tacit.pool.protocol.tree import Tree, grow_tree, headroom, losses
+from tacit.pool.protocol.tree import Codes, Tree, grow_tree, headroom, losses
 
 K = 30
 

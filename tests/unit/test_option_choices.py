@@ -13,7 +13,7 @@ from tacit.commands import application
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.evaluate import task_names
 from tacit.groups.criterion import CRITERIA
-from tacit.pool.agent.agent import Otherwise
+from tacit.pool.agent import Otherwise
 from tacit.pool.simulation.traffic import LEAVERS, MODES
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.release.registry import MECHANISMS, mechanism_class

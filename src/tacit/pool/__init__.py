@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.pool.agent.agent import Agent as Agent
+    from tacit.pool.agent import Agent as Agent
     from tacit.pool.channel.join import create_pool as create_pool
     from tacit.pool.protocol.template import Region as Region
     from tacit.pool.protocol.template import Template as Template
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tacit.pool.simulation.verification import verify_log as verify_log
 
 _HOMES = {
-    "Agent": "agent.agent",
+    "Agent": "agent",
     "AnonymityAudit": "simulation.verification",
     "Pool": "server.pool",
     "PoolSimulation": "simulation.traffic",

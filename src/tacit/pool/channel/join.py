@@ -6,7 +6,7 @@ start (:class:`Announcement`), so that whatever was sealed before a restart open
 way can put a key of their own in its place. Everybody gets announcements from one copy that the relay keeps.
 
 A person's device remembers what it was promised, and refuses a later file of the same pool that promises less
-(:mod:`tacit.pool.agent.memory`).
+(:class:`tacit.pool.agent.DeviceMemory`).
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError
-from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.template import Template, adult_template, read_template
-from tacit.pool.protocol.tree import template_records
+from tacit.pool.protocol.tree import Codes, template_records
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ whoever sees leaves**, and are enforced twice:
 - the operator merges a leaf with fewer than 2 k accounts a day into its parent (:meth:`Tree.merged`);
 - an agent refuses a tree of which a leaf holds too few of the public records (:meth:`Tree.check`).
 
-A tree changes only by merging and splitting leaves (:meth:`Tree.follows`), never by cutting anew: then old
+A tree changes only by merging and splitting leaves (:meth:`Tree.united`), never by cutting anew: then old
 and new regions stay nested, and a change costs no intersection. A merge makes regions coarser; a split tells
 the pool, and sometimes the service, one cut more from then on.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,19 +28,130 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import InputError
-from tacit.pool.protocol.cuts import Codes, Cut, LookAhead, cut_region, halves
 from tacit.pool.protocol.template import Record, Region, Template
 
 Corners = npt.NDArray[np.int64]
 """Regions as an array: (how many, low or high, attributes)."""
 
+Codes = npt.NDArray[np.uint16]
+"""Records as codes: one row per record, one column per attribute."""
+
+Cut = tuple[int, int]
+"""The attribute a node is cut in, and the last code of its lower half."""
+
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
 ROOT = 0
 """The node of the whole domain, d*."""
 
 VERSION = 1
 _MOST_NODES = 1 << 16
+_VOLUME_WEIGHT = 32.0
+"""How much a cell's share of the domain's volume counts beside the shares of its attributes' widths."""
+
+
+def halves(region: Region, cut: Cut) -> tuple[Region, Region]:
+    """Return the two regions that a cut leaves."""
+    attribute, last = cut
+    low, high = list(region.low), list(region.high)
+    high[attribute], low[attribute] = last, last + 1
+    return Region(region.low, tuple(high)), Region(tuple(low), region.high)
+
+
+def cut_region(
+    records: Codes, within: Region, choose: Callable[[Codes, Region], Cut | None]
+) -> list[tuple[Region, Cut | None]]:
+    """Cut a region until ``choose`` finds no cut: nodes in preorder, with the cut of each (None: a cell)."""
+    nodes, waiting = [], [(records, within)]
+    while waiting:
+        inside, region = waiting.pop()
+        cut = choose(inside, region)
+        nodes.append((region, cut))
+        if cut is not None:
+            low, high = halves(region, cut)
+            upper = inside[:, cut[0]] > cut[1]
+            waiting += [(inside[upper], high), (inside[~upper], low)]
+    return nodes
+
+
+def median_cut(records: Codes, region: Region, least: int) -> Cut | None:
+    """Choose as SPLIT does (Fig. 5): at each attribute's median, the cut that loses least information.
+
+    Where the median itself does not leave ``least`` on both sides, the cut just below it is tried: every
+    other one is further from the middle, so if neither is valid none is.
+    """
+    number, best, best_cost = len(records), None, math.inf
+    for attribute, (low, high) in enumerate(zip(region.low, region.high, strict=True)):
+        if number < 2 * least or low == high:
+            continue
+        lefts = np.bincount(records[:, attribute], minlength=high + 1)[low:].cumsum()
+        at = int(np.searchsorted(2 * lefts, number))
+        if number - lefts[at] < least:
+            at -= 1
+        if at < 0 or lefts[at] < least:
+            continue
+        share, left = (at + 1) / (high - low + 1), int(lefts[at])
+        cost = left * share + (number - left) * (1 - share)  # IL(G1) + IL(G2), in units of the cell's volume
+        if cost < best_cost:
+            best, best_cost = (attribute, low + at), cost
+    return best
+
+
+class LookAhead:
+    """Chooses the cut that is cheapest after the best next cut of both halves.
+
+    A record costs the shares of the attributes' widths that its cell covers, and :data:`_VOLUME_WEIGHT` times
+    its cell's share of the domain's volume. Histograms of all attributes lie in one array, one after another.
+    """
+
+    def __init__(self, template: Template, least: int) -> None:
+        self._least = least
+        self._sizes = np.array(template.sizes)
+        self._first = np.cumsum(self._sizes) - self._sizes
+        self._attribute = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        self._value = np.arange(len(self._attribute)) - self._first[self._attribute]
+
+    def __call__(self, records: Codes, region: Region) -> Cut | None:
+        """Choose a cut of the records in a region; None if none leaves enough on both sides."""
+        if len(records) < 2 * self._least:
+            return None
+        codes = records + self._first
+        counts = self._histogram(codes)
+        costs, _ = self._costs(counts, len(records), region)
+        best, best_cost = None, math.inf
+        for attribute, (first, size) in enumerate(zip(self._first, self._sizes, strict=True)):
+            own = costs[first : first + size]
+            if own.min() == math.inf:
+                continue
+            cut = (attribute, int(own.argmin()))
+            lower = records[:, attribute] <= cut[1]
+            left, near = int(lower.sum()), self._histogram(codes[lower])
+            low, high = halves(region, cut)
+            cost = self._costs(near, left, low)[1] + self._costs(counts - near, len(records) - left, high)[1]
+            if cost < best_cost:
+                best, best_cost = cut, cost
+        return best
+
+    def _histogram(self, codes: Numbers) -> Numbers:
+        return np.bincount(codes.ravel(), minlength=len(self._value))
+
+    def _costs(self, counts: Numbers, number: int, region: Region) -> tuple[Floats, float]:
+        """Return the cost of each cut (infinite if it is not valid), and the least, of no cut if none is."""
+        low, high = np.array(region.low), np.array(region.high)
+        width, most = high - low, np.maximum(self._sizes - 1, 1)
+        widths, volume = sum((width / most).tolist()), math.prod(((width + 1) / self._sizes).tolist())
+        at, scale = self._attribute, (1.0 / most)[self._attribute]
+        others, slab = widths - width[at] * scale, (_VOLUME_WEIGHT * volume / (width + 1))[at]
+        left = counts.cumsum()
+        left -= (left[self._first] - counts[self._first])[at]
+        below, above = self._value - low[at], high[at] - self._value
+        lower = others + below * scale + slab * (below + 1)
+        upper = others + (above - 1) * scale + slab * above
+        costs = left * lower + (number - left) * upper
+        costs[(left < self._least) | (number - left < self._least)] = math.inf
+        least = float(costs.min())
+        return costs, number * (widths + _VOLUME_WEIGHT * volume) if least == math.inf else least
 
 
 def headroom(k: int) -> int:
@@ -217,33 +328,26 @@ class Tree:
             cuts += [cut] if cut else [each for _, each in below]
         return Tree(self.template, tuple(cuts))
 
-    def follows(self, before: Tree) -> bool:
-        """Say whether this tree differs from an earlier one only by merged and split leaves."""
-        if before.template.digest != self.template.digest:
-            return False
-        waiting = [(ROOT, ROOT)]
-        while waiting:
-            mine, old = waiting.pop()
-            if self.cuts[mine] is None or before.cuts[old] is None:
-                continue
-            if self.cuts[mine] != before.cuts[old]:
-                return False
-            waiting += zip(self.children[mine], before.children[old], strict=True)
-        return True
+    def united(self, other: Tree) -> Tree | None:
+        """The cuts of both trees: what a device remembers of all that it saw.
 
-    def united(self, other: Tree) -> Tree:
-        """The cuts of both trees, of which each follows the other: what a device remembers of all it saw."""
+        None if they differ by more than merged and split leaves, so that old and new regions would intersect.
+        """
+        if other.template.digest != self.template.digest:
+            return None
         cuts: list[Cut | None] = []
         waiting = [(ROOT, ROOT)]
         while waiting:
             mine, theirs = waiting.pop()  # -1 where a tree has no such node
             one = self.cuts[mine] if mine >= 0 else None
             two = other.cuts[theirs] if theirs >= 0 else None
+            if one and two and one != two:
+                return None
             cuts.append(one or two)
             if one or two:
-                halves = self.children[mine] if one else (-1, -1)
-                others = other.children[theirs] if two else (-1, -1)
-                waiting += [(halves[1], others[1]), (halves[0], others[0])]
+                low, high = self.children[mine] if one else (-1, -1)
+                lower, higher = other.children[theirs] if two else (-1, -1)
+                waiting += [(high, higher), (low, lower)]
         return Tree(self.template, tuple(cuts))
 
 

@@ -12,10 +12,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from tacit.pool.protocol.cuts import Codes, cut_region, median_cut
 from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
-from tacit.pool.protocol.tree import Corners, losses
+from tacit.pool.protocol.tree import Codes, Corners, cut_region, losses, median_cut
 from tacit.pool.simulation.traffic import Floats, Numbers, PoolSimulation, QueryStream, SimulationSetting
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 

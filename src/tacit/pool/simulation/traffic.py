@@ -21,11 +21,10 @@ import numpy.typing as npt
 from tacit.errors import ParameterError
 from tacit.files import check_output
 from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Why
-from tacit.pool.protocol.cuts import Codes
 from tacit.pool.protocol.gateway import GatewayLog
 from tacit.pool.protocol.population import Population, read_population
 from tacit.pool.protocol.template import Template
-from tacit.pool.protocol.tree import Tree, grow_tree, losses
+from tacit.pool.protocol.tree import Codes, Tree, grow_tree, losses
 from tacit.pool.simulation.verification import AuditedLog, verify_log, write_audited_log
 from tacit.validation import real, whole
 

@@ -1,1 +1,0 @@
-"""tacit.pool.agent"""
