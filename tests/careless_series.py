@@ -1,12 +1,14 @@
-"""Tiny streams of a series, and further careless courses, beside those of the audit's own gallery."""
+"""Tiny streams of a series, and careless courses: those that the audit looks for, and further ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from tacit.audit import series
+from tacit.audit.checks import instead
 from tacit.audit.series import (
     CHANCES,
     LONG,
@@ -23,10 +25,14 @@ from tacit.audit.series import (
     rounds_of,
 )
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release import execution
+from tacit.release.mechanisms import series_planner
+from tacit.release.rounds_analysis import Cost
 from tacit.release.schedule import ONE, SeriesRounds
+from tacit.release.series import course as courses
 from tacit.release.series.course import Course
 
-__all__ = ["CARELESS", "CARELESS_NOISE", "STREAMS", "Stream"]
+__all__ = ["CARELESS", "CARELESS_NOISE", "LOOKED_FOR", "STREAMS", "Stream"]
 
 LONG_MANY = long_alone(rounds_of(memory=0.005, joining=12))
 MANY_WEEKS = rounds_of(12, epsilon=0.2, noise_part=0.1)
@@ -211,3 +217,95 @@ CARELESS: dict[str, tuple[type[Course], str]] = {
     "an erased place is filled again": (Refilled, "many items a week, some erased"),
     "catching up on rounds left out": (CatchUpOfAll, "the user held it in weeks that are left out"),
 }
+
+
+class PresentThisWeek(Course):
+    """Present is what somebody asked this week; the standing accumulates all the same."""
+
+    asked = np.zeros(0, np.int32)
+
+    def begin_week(self, pairs: np.ndarray, source: RandomSource) -> None:
+        self.asked = np.unique(pairs[:, 1])
+        super().begin_week(pairs, source)
+
+    def draw_round(self, source: RandomSource) -> None:
+        before = self.found.copy()
+        super().draw_round(source)
+        absent = np.ones(self.held.size, np.bool_)
+        absent[self.asked] = False
+        self.found[absent] = before[absent]
+
+
+class NoCatchingUp(Course):
+    """A standing begins when the item is first held."""
+
+    def _catch_up(self, items: np.ndarray, source: RandomSource) -> None:
+        del source
+        self.standings[items] = 0
+
+
+class NotCut(Course):
+    """All of a user's items of a week join."""
+
+    def begin_week(self, pairs: np.ndarray, source: RandomSource) -> None:
+        self.rounds = replace(self.rounds, joining=10_000)
+        super().begin_week(pairs, source)
+
+
+class TrueSteering(Course):
+    """Weights follow true standings, without noise."""
+
+    def draw_round(self, source: RandomSource) -> None:
+        noisy = self.standings
+        true = self.standings = self.__dict__.setdefault("true", np.zeros_like(noisy))
+        values = self._values(self.round_number + 1)
+        self.standings = noisy
+        real, drawn = self._values, execution.noisy_numbers
+
+        def noting(numbers: np.ndarray, sigma: int, bits: RandomSource) -> np.ndarray:
+            items = np.flatnonzero(self.held & (self.found < 0))
+            true[items] = self._remembered(true[items], numbers)
+            return drawn(numbers, sigma, bits)
+
+        with instead(courses, noisy_numbers=noting):
+            self.__dict__["_values"] = lambda _: values
+            super().draw_round(source)
+            self.__dict__["_values"] = real
+
+
+def room_for_one_week(rounds: SeriesRounds) -> Course:
+    """Thresholds as if nobody ever held more items than join in one week."""
+    forgetful: dict[str, Any] = {"held_by": lambda made, _: made.joining}
+    with instead(series_planner, **forgetful, series_cost=lambda *_: Cost(0.0, 0.0)):
+        return Course(rounds_of(rounds.weeks))
+
+
+class NotDebited(Course):
+    """What is spent is not taken from the balance."""
+
+    def draw_round(self, source: RandomSource) -> None:
+        before = self.allowances + ONE**2
+        super().draw_round(source)
+        self.allowances = before
+
+
+class LookedAtTwice(Course):
+    """A round that was cut off is drawn again, with the balances of before."""
+
+    def draw_round(self, source: RandomSource) -> None:
+        before, step = self.allowances.copy(), self.step
+        super().draw_round(source)
+        self.allowances, self.step = before, step
+        super().draw_round(source)
+
+
+LOOKED_FOR: dict[str, Make] = {
+    "presence by what was asked this week": PresentThisWeek,
+    "no noise of the weeks before an item was held": NoCatchingUp,
+    "all items of a person's week": NotCut,
+    "room for one week's items": room_for_one_week,
+    "steering by true weights": TrueSteering,
+    "balances that are not debited": NotDebited,
+    "a week looked at twice, charged once": LookedAtTwice,
+}
+"""What the audit of a series looks for (:data:`tacit.audit.series.CHECKED`)."""

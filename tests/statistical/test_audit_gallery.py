@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.careless_series import LOOKED_FOR
 
 from tacit import Series
-from tacit.audit.checks import Fault
-from tacit.audit.gallery import BROKEN, Broken, caught, caught_series, claiming
-from tacit.audit.series import CARELESS, DELTA, EPSILON, costs_as_claimed, delta_at
+from tacit.audit.checks import Fault, checked
+from tacit.audit.gallery import BROKEN, Broken, caught, claiming
+from tacit.audit.series import CHECKED, DELTA, EPSILON, costs_as_claimed, delta_at
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
@@ -18,10 +20,11 @@ def test_a_broken_mechanism_is_caught_and_the_sound_one_is_not(broken: Broken) -
     assert not caught(broken, sound=True)
 
 
-@pytest.mark.parametrize("name", CARELESS)
-def test_a_careless_series_is_caught_and_the_sound_one_is_not(name: str) -> None:
-    assert caught_series(name)
-    assert not caught_series(name, sound=True)
+@pytest.mark.parametrize("careless", CHECKED)
+def test_a_careless_series_is_caught_and_the_sound_one_is_not(careless: str) -> None:
+    (stream, check), source = CHECKED[careless], OperatingSystemRandomness()
+    assert not checked(check, stream, source, LOOKED_FOR[careless]).holds
+    assert checked(check, stream, source).holds
 
 
 def test_a_past_that_is_not_charged_is_caught() -> None:

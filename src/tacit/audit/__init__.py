@@ -9,7 +9,8 @@ on ε from many runs of the real code on neighbouring logs. Nothing is charged, 
 
 Args:
     plan: a mechanism, or its plan.
-    runs: of each log of a pair; half of them choose the event, the others measure it.
+    runs: of each log of a pair, 100,000 unless given (of adaptive rounds 1,000,000); half of them choose the
+        event, the others measure it.
     seconds: make fewer runs where these would take longer.
 
 The bounds are in :mod:`tacit.audit.bounds`, the exact checks in :mod:`tacit.audit.checks`, mechanisms that
@@ -31,7 +32,7 @@ class _Audit(ModuleType):
     """This package, which is a function too: ``tacit.audit(plan)``."""
 
     def __call__(
-        self, plan: Mechanism | Plan[Any], *, runs: int = 100_000, seconds: float | None = None
+        self, plan: Mechanism | Plan[Any], *, runs: int | None = None, seconds: float | None = None
     ) -> ReleaseAudit:
         from tacit.audit.release import audit_release
 

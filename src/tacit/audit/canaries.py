@@ -16,10 +16,11 @@ Unless it is charged, such a run is for the owner's eyes: its result is as sensi
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,13 +33,14 @@ from tacit.audit.checks import (
     adds_as_analysed,
     checked,
     exact_checks,
+    failures,
     require,
     require_holders,
 )
 from tacit.audit.found import GuardAudit
 from tacit.audit.neighbours import CountedPair, history_of, log_table
 from tacit.audit.page import bar
-from tacit.errors import InfeasibleError, ParameterError
+from tacit.errors import InfeasibleError, ParameterError, TacitError
 from tacit.privacy.ledger import Ledger, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, memory_for, open_engine
@@ -245,54 +247,39 @@ def audit_log(
                 opened.spend(settled.event, "audit")
 
         report("counting")
-        right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
-    accounts, paid = accounts_for(settled)[0], charge or flag("synthetic", synthetic)
-    found = _proved(settled, int(right.sum()), number, accounts, checks, part, paid)
-    return replace(found, more={**found.more, "charged": charge})
-
-
-def _proved(
-    plan: Plan[Any],
-    right: int,
-    coins: int,
-    accounts: int,
-    checks: Sequence[ExactCheck],
-    share: float,
-    paid: bool,
-) -> GuardAudit:
-    """Say what so many right guesses about coins prove, and what the exact checks found.
-
-    A sound mechanism is called broken once in a million, and where what δ stands for happens.
-    """
-    private = plan.mechanism.private
-    claimed = plan.epsilon if private else None
-    most = one_run_epsilon(coins, coins, coins, plan.delta)  # where all guesses are right
-    epsilon = one_run_epsilon(right, coins, coins, plan.delta)
-    surely = one_run_epsilon(right, coins, coins, 0.0, ALARM) <= plan.epsilon
+        right = np.zeros(number, np.bool_)
+        with failures(checks, but=(TacitError, duckdb.Error)):
+            right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
+    paid, guessed = charge or flag("synthetic", synthetic), int(right.sum())
+    private, accounts = settled.mechanism.private, accounts_for(settled)[0]
+    claimed = settled.epsilon if private else None
+    most, epsilon = (one_run_epsilon(each, number, number, settled.delta) for each in (number, guessed))
     held = [(f"{check.says}.", check.holds, check.found) for check in checks]
     if private:
+        # A sound mechanism fails once in a million, and where what δ stands for happens.
+        surely = one_run_epsilon(guessed, number, number, 0.0, ALARM) <= settled.epsilon
         held.append(("No more is proved of ε than is promised.", surely, f"ε ≥ {epsilon:.3f}"))
-    said = f"{right:,} of {coins:,} coins were guessed right"
+    said = f"{guessed:,} of {number:,} coins were guessed right"
     sentence = f"{said}: nobody is protected from whoever plants {accounts} accounts."
     if failed := [f"{says} Found: {found}." for says, holds, found in held if not holds]:
         sentence = f"Broken. This does not hold: {' '.join(failed)}"
     elif private:
         sentence = f"{said}: ε is at least {epsilon:.3g}, and {claimed:.3g} is promised. This run could "
         sentence += f"have shown up to {most:.2g}; a bound of 0 is no clean bill."
-    about = f"{plan.title}; {coins:,} canaries of {accounts} accounts each in one run."
+    about = f"{settled.title}; {number:,} canaries of {accounts} accounts each in one run."
     return GuardAudit(
         audit="log",
-        about=about if share == 1 else f"{about} There was time for {share:.0%} of the users.",
-        claim=f"{plan.guarantee}.",
+        about=about if part == 1 else f"{about} There was time for {part:.0%} of the users.",
+        claim=f"{settled.guarantee}.",
         held=held,
-        sentence=sentence if paid else f"{sentence} Not charged: this is as sensitive as the log.",
-        measured={"epsilon": epsilon, "confidence": 1 - SHOWN, "right": right, "guesses": coins}
+        sentence=sentence,
+        measured={"epsilon": epsilon, "confidence": 1 - SHOWN, "right": guessed, "guesses": number}
         | {"noticeable": most},
-        rows=[bar(str(plan.title), right, coins, claimed, bad=claimed is None)],
+        rows=[bar(str(settled.title), guessed, number, claimed, bad=claimed is None)],
         sensitive=not paid,
         figure={"question": "Did this person ask that?"},
-        more={"mechanism": plan.name, "parameters": plan.to_dict(), "share": share}
-        | {"claimed": {"epsilon": claimed, "delta": plan.delta}, "accounts": accounts},
+        more={"mechanism": settled.name, "parameters": settled.to_dict(), "share": part, "charged": charge}
+        | {"claimed": {"epsilon": claimed, "delta": settled.delta}, "accounts": accounts},
     )
 
 

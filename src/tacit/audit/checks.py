@@ -636,12 +636,33 @@ Check = Callable[..., str]
 
 def checked(check: Check, plan: Any, *given: Any, over: Sequence[CountedPair] = ()) -> ExactCheck:
     """Carry a check out, over several pairs of logs if there are any, and say what came of it."""
-    says = (check.__doc__ or check.__name__).partition("\n")[0].rstrip(".")
-    try:
+    says, came = (check.__doc__ or check.__name__).partition("\n")[0].rstrip("."), list[ExactCheck]()
+    with failures(came, check.__name__, says):
         found = [f"{pair.name}: {check(plan, pair)}" for pair in over] or [check(plan, *given)]
-    except Fault as fault:
-        return ExactCheck(check.__name__, says, False, str(fault))
-    return ExactCheck(check.__name__, says, True, "; ".join(found))
+        came.append(ExactCheck(check.__name__, says, True, "; ".join(found)))
+    return came[0]
+
+
+@contextmanager
+def failures(
+    checks: list[ExactCheck],
+    name: str = "runs",
+    says: str = "It runs",
+    *,
+    but: tuple[type[Exception], ...] = (),
+) -> Iterator[None]:
+    """Add a fault as a check that fails, and so an error of the code under audit: it was claimed to run.
+
+    Of an error its kind alone is said, since its text may hold what people wrote. Memory and disks are not
+    the mechanism's, nor are errors of the kinds ``but``.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (OSError, MemoryError, *but)):
+            raise
+        said = f"it fails where the claim says that it runs ({type(error).__name__})"
+        checks.append(ExactCheck(name, says, False, str(error) if isinstance(error, Fault) else said))
 
 
 def exact_checks(

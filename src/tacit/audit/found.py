@@ -34,6 +34,9 @@ class Deadline:
         return self.left <= 0
 
 
+FOREVER = Deadline(math.inf)
+
+
 @dataclass(frozen=True, repr=False)
 class GuardAudit(Displayed):
     """A guard under attack.
@@ -68,13 +71,17 @@ class GuardAudit(Displayed):
         checks = [dict(zip(HELD, each, strict=True)) for each in self.held]
         names = ("audit", "claim", "measured", "rows", "not_claimed", "verdict", "sentence", "sensitive")
         tables = [table("What is claimed", checks, HELD, (1, 2, 3))] if checks else []
-        parts = {"title": self._summary(), "about": f"Claimed: {self.claim} {self.about}"} | dict(self.figure)
+        parts = {
+            "title": f"Audit of {self.audit} ({self.verdict})",
+            "about": f"Claimed: {self.claim} {self.about}",
+        } | dict(self.figure)
         parts |= {"rows": self.rows, "tables": [*tables, *self.tables], "notes": self._notes()[1:]}
         found = {name: getattr(self, name) for name in names} | dict(self.more)
         return found | {"checks": checks, "page_parts": parts}
 
     def _summary(self) -> str:
-        return f"Audit of {self.audit} ({self.verdict})"
+        kept = ", as sensitive as what it is about" if self.sensitive else ""
+        return f"Audit of {self.audit}: {self.verdict}{kept}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [

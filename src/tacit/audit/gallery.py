@@ -9,18 +9,16 @@ ledger is told too late. The claim stays that of the sound mechanism. None of it
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.audit.bounds import ALARM
-from tacit.audit.checks import checked, exact_checks, instead
+from tacit.audit.checks import exact_checks, instead
 from tacit.audit.found import Deadline
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.release import attack
 from tacit.audit.replicas import Outputs, Replicas, agreement
-from tacit.audit.series import CARELESS
 from tacit.privacy.accounting.events import Composed
 from tacit.privacy.noise import samplers
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
@@ -33,7 +31,6 @@ from tacit.release.mechanisms.click import NO_SET, Click, ClickMode
 from tacit.release.mechanisms.topics import Topics
 from tacit.release.mechanisms.zealous import Zealous
 from tacit.release.schedule import Schedule
-from tacit.release.series.course import Course
 
 ONE_ITEM = Zealous(epsilon=1.0)
 TEN_ITEMS = Zealous(epsilon=1.0, per_user=10)
@@ -332,23 +329,10 @@ def _refused(plan: Plan[Any], source: RandomSource) -> bool:
     return False
 
 
-def caught_series(name: str, sound: bool = False) -> bool:
-    """Whether the check that a careless series names notices; ``sound`` is the shipped one."""
-    make, stream, check = CARELESS[name]
-    source = OperatingSystemRandomness()
-    return not checked(check, stream, source, Course if sound else make).holds
-
-
 def gallery(report: Callable[[str], object] = str, seconds: float | None = None) -> Iterator[dict[str, Any]]:
     """Every broken mechanism with the check that must catch it, and whether it did; None where time is up."""
     deadline = Deadline.after(seconds)
-    tried: list[tuple[str, str, Callable[[], bool]]] = [
-        (broken.name, broken.check, partial(caught, broken)) for broken in BROKEN
-    ]
-    tried += [
-        (f"series: {name}", check.__name__, partial(caught_series, name))
-        for name, (_, _, check) in CARELESS.items()
-    ]
-    for name, check, notices in tried:
-        report(name)
-        yield {"name": name, "check": check, "caught": None if deadline.passed else notices()}
+    for broken in BROKEN:
+        report(broken.name)
+        notices = None if deadline.passed else caught(broken)
+        yield {"name": broken.name, "check": broken.check, "caught": notices}

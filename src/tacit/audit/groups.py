@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tacit.audit.bounds import ALARM, Seen, at_least, at_most, best_line, epsilon_at
+from tacit.audit.bounds import ALARM, at_least, proves
 from tacit.audit.canaries import spill
 from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.neighbours import count_pairs
@@ -47,6 +47,7 @@ from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.validation import flag, place, whole
 
 Shown = Mapping[int, Mapping[str, float]]
+Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -123,27 +124,22 @@ class Observer:
 
 
 def lower_bound(generation: Generation, draws: int = 100_000, source: RandomSource | None = None) -> float:
-    """The ε of a generation's words that draws prove, at its δ, wrong once in 10^9.
+    """The ε of a generation's words that draws prove at its δ, of a person whose only pair has all weight."""
+    chosen, measured = (_noisy(generation, draws // 2, source) for _ in range(2))
+    return proves(chosen, measured, generation.delta)
 
-    One person's only pair has the whole weight; the line that tells best is chosen on one half of the draws
-    and judged on the other, by Clopper and Pearson's bounds.
-    """
-    source = source if source is not None else OperatingSystemRandomness()
-    seen = [generation.noisy(np.full(draws, weight, np.int64), source) for weight in (UNIT, 0)]
-    lines, half = np.quantile(seen[1][: draws // 2], [0.9, 0.97, 0.99, 0.997]), draws // 2
 
-    def proved(line: float, part: slice, alpha: float) -> float:
-        with_one, without = (int((each[part] > line).sum()) for each in seen)
-        return epsilon_at(at_least(with_one, half, alpha), at_most(without, half, alpha), generation.delta)
-
-    best = max(lines, key=lambda line: proved(line, slice(0, half), 0.025))
-    return proved(best, slice(half, 2 * half), 5e-10)
+def _noisy(generation: Generation, draws: int, source: RandomSource | None) -> tuple[Scores, Scores]:
+    """Counts without the person and with."""
+    bits = source if source is not None else OperatingSystemRandomness()
+    without, having = (generation.noisy(np.full(draws, weight, np.int64), bits) for weight in (0, UNIT))
+    return without.astype(float), having.astype(float)
 
 
 def proved_together(
     plan: Plan[Any], generation: Generation, runs: int, source: RandomSource
 ) -> tuple[float, float, float]:
-    """What one attacker proves who has a release and the words of the groups, wrong once in 10^6.
+    """What one attacker proves who has a release and the words of the groups.
 
     The person's presence moves both; likelihoods of the one, learned from runs, and of the other add.
 
@@ -157,18 +153,15 @@ def proved_together(
     half, delta = runs // 2, plan.delta + generation.delta
     learned = learned_score(*(replicas.runs(log, half, source) for log in (0, 1)))
 
-    def scores() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        noisy = [generation.noisy(np.full(half, weight, np.int64), source) for weight in (0, UNIT)]
-        told = [learned(replicas.runs(log, half, source)) for log in (0, 1)]
+    def scores() -> tuple[Scores, Scores]:
+        words = _noisy(generation, half, source)
         without, having = (
-            one + two * UNIT / generation.sigma**2 for one, two in zip(told, noisy, strict=True)
+            learned(replicas.runs(log, half, source)) + words[log] * UNIT / generation.sigma**2
+            for log in (0, 1)
         )
         return without, having
 
-    line, above, _ = best_line(scores(), lambda seen: seen.epsilon(delta))
-    hits = [int((each >= line).sum()) for each in scores()]
-    seen = Seen(hits[1], hits[0], half) if above else Seen(hits[0], hits[1], half)
-    return seen.epsilon(delta, ALARM), delta, plan.epsilon + (generation.epsilon or 0.0)
+    return proves(scores(), scores(), delta), delta, plan.epsilon + (generation.epsilon or 0.0)
 
 
 @dataclass(frozen=True)

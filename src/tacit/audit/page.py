@@ -69,11 +69,9 @@ def write_page(result: Mapping[str, Any], to: Path, *, force: bool = False) -> P
 def page_of(result: Mapping[str, Any]) -> str:
     """The page of what an audit's ``to_dict`` holds."""
     shown = _release(result) if result["audit"] == "release" else dict(result["page_parts"])
-    banner = (
-        "As sensitive as the log: this run was not charged. Keep it with the owner."
-        if result.get("sensitive")
-        else ""
-    )
+    kept = {"device": "profile", "groups": "groups"}.get(result["audit"], "log")
+    free = ": this run was not charged" if result["audit"] == "log" else ""
+    banner = f"As sensitive as the {kept}{free}. Keep it with the owner." if result.get("sensitive") else ""
     parts: dict[str, Any] = {
         "rows": [],
         "question": "",

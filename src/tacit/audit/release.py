@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from tacit.audit.bounds import ALARM, SHOWN, Seen, best_line
-from tacit.audit.checks import ExactCheck, exact_checks
+from tacit.audit.bounds import ALARM, SHOWN, Seen, best_line, measure
+from tacit.audit.checks import ExactCheck, exact_checks, failures
 from tacit.audit.found import Deadline
 from tacit.audit.neighbours import CountedPair, count_pairs
 from tacit.audit.replicas import Outputs, Replicas, agreement, learned_score, scores_of
@@ -34,7 +34,8 @@ from tacit.release.parameters import GIVEN, StatedSet
 from tacit.release.schedule import ONE, AdaptiveRounds
 from tacit.validation import whole
 
-RUNS = 100_000
+RUNS, ROUNDS_RUNS = 100_000, 1_000_000
+"""Of rounds a run is whether one item is found, which takes a microsecond."""
 _PILOT = 2_000
 _DISAGREE = 1e-9
 _CLEARLY = 0.05
@@ -206,7 +207,7 @@ def _finite(value: Any) -> Any:
 def audit_release(
     plan: Mechanism | Plan[Any],
     *,
-    runs: int = RUNS,
+    runs: int | None = None,
     seconds: float | None = None,
     source: RandomSource | None = None,
     report: Callable[[str], object] = str,
@@ -214,33 +215,34 @@ def audit_release(
     """Attack a mechanism with its parameters; no log is needed and nothing is charged.
 
     Args:
-        runs: of each log of a pair; half of them choose the event, the others measure it.
+        runs: of each log of a pair; :data:`RUNS` unless given, of rounds :data:`ROUNDS_RUNS`.
         seconds: make fewer runs where these would take longer.
         source: of the noise; the operating system's randomness unless a test gives another.
     """
-    deadline, runs = Deadline.after(seconds), whole("runs", runs, 64)
+    deadline, drawn = Deadline.after(seconds), source or OperatingSystemRandomness()
     settled, notes = executable(plan_of(plan))
+    rounds = isinstance(settled.schedule.selection, AdaptiveRounds)
+    runs = whole("runs", runs, 64) if runs is not None else ROUNDS_RUNS if rounds else RUNS
     settled.check()
-    drawn = source or OperatingSystemRandomness()
     if settled.schedule.series is not None:
         report("streams of weeks")
         said = "Streams are those of a series planned at δ = 0.02, through the same code."
         return ReleaseAudit(settled, list(series_checks(settled, drawn)), (), notes=[said])
-    loose = loosened(settled)
-    with open_engine(threads=1) as engine:
+    loose, agree = loosened(settled), (1.0, 1.0)
+    checks, attacks = list[ExactCheck](), [list[Attempt](), list[Attempt]()]
+    with failures(checks, but=(TacitError,)), open_engine(threads=1) as engine:
         report("counting neighbouring logs")
-        pairs = list(count_pairs(settled, engine))
-        again = [] if loose is None else list(count_pairs(loose, engine))
-    report("exact checks")
-    checks = list(exact_checks(settled, pairs))
-    tried = [list(_attacked(settled, pairs)), [] if loose is None else list(_attacked(loose, again))]
-    agree = agreement(tried[0][0], drawn) if tried[0] else (1.0, 1.0)
-    left, attacks = sum(map(len, tried)), [list[Attempt](), list[Attempt]()]
-    for made, replicas in zip(attacks, tried, strict=True):
-        for each in replicas:
-            time_left = None if seconds is None else max(0.5, deadline.left) / left
-            made.append(attack(each, runs, drawn, time_left, report, len(replicas)))
-            left -= 1
+        pairs = [list(count_pairs(each, engine)) if each else [] for each in (settled, loose)]
+        report("exact checks")
+        checks.extend(exact_checks(settled, pairs[0]))
+        tried = [list(_attacked(settled, pairs[0])), list(_attacked(loose, pairs[1])) if loose else []]
+        agree = agreement(tried[0][0], drawn) if tried[0] else agree
+        left = sum(map(len, tried))
+        for made, replicas in zip(attacks, tried, strict=True):
+            for each in replicas:
+                time_left = None if seconds is None else max(0.5, deadline.left) / left
+                made.append(attack(each, runs, drawn, time_left, report, len(replicas)))
+                left -= 1
     found = None if loose is None else ReleaseAudit(loose, (), attacks[1])
     return ReleaseAudit(settled, checks, attacks[0], agree, [*notes, *notes_on(settled, loose)], found)
 
@@ -286,26 +288,20 @@ def notes_on(plan: Plan[Any], loose: Plan[Any] | None) -> list[str]:
             f"δ = {plan.delta:.3g} is out of reach of sampling, for everybody: the exact checks carry it."
             + planned
         )
-    if isinstance(plan.schedule.selection, AdaptiveRounds):
-        parts = _shares(plan)
+    selection = plan.schedule.selection
+    if isinstance(selection, AdaptiveRounds):
+        mu = plan.event.mu  # type: ignore[attr-defined]
+        share = sum((ONE / step.sigma) ** 2 for step in selection.rounds) ** 0.5 / mu
         found.append(
-            f"Found or not found can show at most {parts['standing']:.3f} of the charged noise: what it "
-            f"depends on has that share of μ. The counts have {parts['counts']:.2f}, numbers that are never "
-            f"published {parts['unseen']:.2f} (shares of μ add as squares)."
+            "Whether an item is found is computed from the numbers of the rounds alone, which have "
+            f"{share:.3f} of the charged μ: against the whole curve nobody can show more than {share:.3f}·ε."
         )
+        if selection.tally is not None:
+            found[-1] += (
+                f" The counts have {ONE / selection.tally.sigma / mu:.3f} beside it (shares of μ add as "
+                "squares): exact checks alone look at them, for their limit is over all users."
+            )
     return found
-
-
-def _shares(plan: Plan[Any]) -> dict[str, float]:
-    """Of the charged μ, what the standing of an item, the counts, and numbers nobody sees have."""
-    selection: Any = plan.schedule.selection
-    mu = plan.event.mu  # type: ignore[attr-defined]
-    weight = ONE * sum(step.coefficient for step in selection.rounds)
-    width = sum((step.coefficient * step.sigma) ** 2 for step in selection.rounds) ** 0.5
-    tally = selection.tally
-    counts = ONE / tally.sigma / mu if tally else 0.0
-    unseen = (1 - min(1.0, (weight / width / mu) ** 2 + counts**2)) ** 0.5
-    return {"standing": weight / width / mu, "counts": counts, "unseen": unseen}
 
 
 def _attacked(plan: Plan[Any], pairs: Sequence[CountedPair]) -> Iterator[Replicas]:
@@ -331,10 +327,10 @@ def attack(
 ) -> Attempt:
     """Choose the event on half of the runs, and measure it on the others.
 
+    Of rounds all that is looked at is whether an item is found: there is nothing to choose, and all measure.
     Of several ``pairs`` each bound is wrong with a smaller chance, so that the largest holds (Bonferroni).
     """
-    shown, alarmed = SHOWN / pairs, ALARM / (2 * pairs)
-    half = runs // 2
+    plan, half = replicas.plan, runs // 2
     if seconds is not None:
         begun = time.monotonic()
         pilot = min(half, _PILOT)
@@ -342,12 +338,30 @@ def attack(
         speed = pilot / max(1e-6, time.monotonic() - begun)
         half = max(32, min(half, int(seconds * speed / 6)))
     report(f"{replicas.counted.name}: {2 * half:,} runs of either log")
-    plan = replicas.plan
+    if isinstance(plan.schedule.selection, AdaptiveRounds):
+        without, having = (
+            int(np.isfinite(replicas.runs(log, 2 * half, source)).any(axis=1).sum()) for log in (0, 1)
+        )
+        event, at_delta = "found or not", Seen(having, without, 2 * half)
+        on_curve = at_delta
+    else:
+        event, at_delta, on_curve = _chosen(replicas, half, source)
+    shown, alarmed, private = SHOWN / pairs, ALARM / (2 * pairs), plan.mechanism.private
+    epsilon, alarm = (at_delta.epsilon(plan.delta, alpha) for alpha in (shown, alarmed))
+    curve = on_curve.curve(plan.event, shown) if private else epsilon
+    if private:
+        alarm = max(alarm, on_curve.curve(plan.event, alarmed))
+    noticeable = plan.epsilon**2 / alarm if alarm else math.inf
+    return Attempt(replicas.counted.name, event, at_delta, epsilon, curve, alarm, noticeable)
+
+
+def _chosen(replicas: Replicas, half: int, source: RandomSource) -> tuple[str, Seen, Seen]:
+    """What was looked at, and how often it was seen: the best at the claimed δ, and against the curve."""
     first = tuple(replicas.runs(log, half, source) for log in (0, 1))
     chosen: dict[str, tuple[float, str, float, bool]] = {}
 
     def worth(seen: Seen) -> float:
-        return seen.epsilon(plan.delta, _CHOICE)
+        return seen.epsilon(replicas.plan.delta, _CHOICE)
 
     def apart(seen: Seen) -> float:
         p, q = seen.rates(_CHOICE)
@@ -367,19 +381,8 @@ def attack(
                 chosen[kind] = (found, name, line, above)
     second = [scores(replicas.runs(log, half, source)) for log in (0, 1)]
 
-    def measured(kind: str) -> Seen:
-        _, name, line, above = chosen[kind]
-        hits = [int((each[name] >= line).sum()) for each in second]
-        return Seen(hits[1], hits[0], half) if above else Seen(hits[0], hits[1], half)
-
-    at_delta, on_curve = measured("epsilon"), measured("curve")
-    private = plan.mechanism.private
-    epsilon = at_delta.epsilon(plan.delta, shown)
-    curve = on_curve.curve(plan.event, shown) if private else epsilon
-    alarm = at_delta.epsilon(plan.delta, alarmed)
-    if private:
-        alarm = max(alarm, on_curve.curve(plan.event, alarmed))
+    at_delta, on_curve = (
+        measure(line, above, (second[0][name], second[1][name])) for _, name, line, above in chosen.values()
+    )
     _, name, line, above = chosen["epsilon"]
-    event = f"{name} {'at least' if above else 'below'} {line:.4g}"
-    noticeable = plan.epsilon**2 / alarm if alarm else math.inf
-    return Attempt(replicas.counted.name, event, at_delta, epsilon, curve, alarm, noticeable)
+    return f"{name} {'at least' if above else 'below'} {line:.4g}", at_delta, on_curve

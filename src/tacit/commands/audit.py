@@ -19,7 +19,14 @@ PANEL = Panel.EVALUATE
 Seconds = Annotated[
     float | None, typer.Option(min=1, help="Do what can be done in so many seconds.", show_default=False)
 ]
-Runs = Annotated[int, typer.Option(min=64, help="Runs of each of two neighbouring logs.")]
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        min=64,
+        help="Runs of each of two neighbouring logs (default: 100,000; of adaptive rounds 1,000,000).",
+        show_default=False,
+    ),
+]
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)
 ]
@@ -34,7 +41,7 @@ def release(
     name: str,
     asked: Mapping[str, Any],
     *,
-    runs: Runs = 100_000,
+    runs: Runs = None,
     seconds: Seconds = None,
     output: Page = None,
     force: ForceFlag = False,
@@ -45,7 +52,7 @@ def release(
 
 def folder(
     release: Annotated[Path, typer.Argument(help="The folder of a release.")],
-    runs: Runs = 100_000,
+    runs: Runs = None,
     seconds: Seconds = None,
     output: Page = None,
     force: ForceFlag = False,
@@ -170,7 +177,7 @@ def pool(
 
 def device(
     profile: Annotated[Path, typer.Argument(help="A profile file, of `tacit profile build`.")],
-    number: Annotated[int, typer.Option("--people", min=2, help="How many people are made up of it.")] = 24,
+    number: Annotated[int, typer.Option("--people", min=2, help="How many people are made up of it.")] = 400,
     seed: Seed = 0,
     seconds: Seconds = None,
     synthetic: Synthetic = False,
@@ -210,7 +217,7 @@ def gallery(seconds: Seconds = None) -> None:
         raise typer.Exit(1)
 
 
-def _audit_plan(plan: Any, runs: int, seconds: float | None, output: Path | None, force: bool) -> None:
+def _audit_plan(plan: Any, runs: int | None, seconds: float | None, output: Path | None, force: bool) -> None:
     from tacit.audit.release import audit_release
 
     with stages() as report:
