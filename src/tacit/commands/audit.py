@@ -21,11 +21,7 @@ Seconds = Annotated[
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(
-        min=64,
-        help="Runs of each of two neighbouring logs (default: 100,000; of adaptive rounds 1,000,000).",
-        show_default=False,
-    ),
+    typer.Option(min=64, help="Of each log (default: 100,000; rounds 10⁶).", show_default=False),
 ]
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)
@@ -206,12 +202,10 @@ def gallery(seconds: Seconds = None) -> None:
 
     with stages() as report:
         found = list(shown(report, seconds))
-    missed = [each["name"] for each in found if each["caught"] is False]
-    left_out = [each["name"] for each in found if each["caught"] is None]
-
     said = {True: "caught", False: "NOT CAUGHT", None: "no time"}
     rows = [(each["name"], each["check"], said[each["caught"]]) for each in found]
     tried = [each for each in found if each["caught"] is not None]
+    missed, left_out = ([e["name"] for e in found if e["caught"] is which] for which in (False, None))
     emit({"broken": tried, "missed": missed, "left_out": left_out}, table(("broken", "check", ""), rows))
     if missed:
         raise typer.Exit(1)
@@ -233,7 +227,6 @@ def _end(found: Any, output: Path | None, force: bool) -> None:
 
         result["page"] = str(write_page(result, output, force=force))
     result.pop("page_parts", None)
-
     emit(result, str(found))
     if result["verdict"] == "broken":
         raise typer.Exit(1)
