@@ -64,9 +64,7 @@ def seconds(log: Path, folder: Path, scrub: bool, name: str) -> float:
 
     ledger = folder / f"{log.name}.ledger"
     if not ledger.exists():
-        Ledger.create(
-            ledger, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 1e-2)
-        )
+        Ledger.create(ledger, Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 1000.0, 1e-2))
     made = Zealous(epsilon=2.0, delta=1e-6, items=(Item.QUERIES, Item.CLICKS)).plan()
     order = Order(log, folder / name, made, Preparation(scrub=scrub), Ledger.open(ledger))
     begun = time.process_time()

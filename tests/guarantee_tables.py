@@ -46,7 +46,7 @@ def table(header: str, rows: list[tuple[object, ...]]) -> str:
     return "\n".join(lines)
 
 
-def zealous_indistinguishability() -> str:
+def zealous_approximate() -> str:
     rows: list[tuple[object, ...]] = []
     for m in (1, 2, 5, 10, 20):
         replaced = plan_zealous(1.0, 1e-6, m, neighbours=Neighbours.REPLACE)
@@ -232,7 +232,7 @@ def choose_queries_a_session() -> str:
 
 def weeks_that_a_budget_lasts() -> str:
     """The one place for how many equal releases of (0.15, 10⁻⁸) a budget of (1.25, 10⁻⁶) pays for."""
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1.25, 1e-6)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 1.25, 1e-6)
     rows: list[tuple[object, ...]] = []
     for name, event, promise in (
         ("`adaptive`", *_known(Adaptive(epsilon=0.15, delta=1e-8).plan())),
@@ -269,7 +269,7 @@ def _zealous_setting(plan: ZealousPlan) -> PaperSetting:
     assert asked.epsilon is not None
     epsilon, delta = asked.epsilon / len(asked.items), asked.delta / len(asked.items)
     noise = 2 * asked.per_user / epsilon
-    if asked.users is None or asked.kind is GuaranteeKind.INDISTINGUISHABILITY:
+    if asked.users is None or asked.kind is GuaranteeKind.APPROXIMATE:
         return _approximate_setting(asked, noise, epsilon, delta)
     tau = math.ceil(noise)
     needed = -noise * math.log(2 * delta * tau / (asked.users * asked.per_user))
@@ -299,7 +299,7 @@ def _approximate_setting(asked: Zealous, noise: float, epsilon: float, delta: fl
         "the paper joins the noise of replacing neighbours (2m/ε) to the threshold of add-remove (noise "
         "m/ε), and its δ is larger than asked; ours is the least threshold at which δ holds."
     )
-    return PaperSetting(values, "paper 004, indistinguishability analysis", why)
+    return PaperSetting(values, "paper 004, analysis of (ε, δ)-differential privacy", why)
 
 
 def _session_setting(plan: SessionPlan) -> PaperSetting:
@@ -319,7 +319,7 @@ def _session_setting(plan: SessionPlan) -> PaperSetting:
 
 
 TABLES: dict[str, list[Callable[[], str]]] = {
-    "zealous": [zealous_indistinguishability, zealous_probabilistic],
+    "zealous": [zealous_approximate, zealous_probabilistic],
     "click": [click_table_3_8, click_table_3_10, click_selection, click_approximate],
     "session": [session_table_4_4, session_plans],
     "k-query": [],

@@ -51,7 +51,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "url": [None] * len(rows),
     }
     pq.write_table(pa.table(columns, schema=SCHEMA), log)
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 200.0, 1e-2)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 200.0, 1e-2)
     about = About(
         data_set="Weekly log <of> Example",
         controller="Example Search GmbH, Berlin",

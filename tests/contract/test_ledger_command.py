@@ -34,7 +34,7 @@ def answer(*arguments: object) -> dict[str, Any]:
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "log.ledger"
     answer("init", path, "--budget-epsilon", 2, "--budget-delta", "1e-6", "--label", "weekly log")
-    promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.5, 2e-7)
+    promise = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 0.5, 2e-7)
     ledger = Ledger(path)
     ledger.note_release(ledger.spend(ApproximateDp(promise), "week 1"), "0" * 64)
     ledger.confirm_release(1)
@@ -46,7 +46,7 @@ def test_show_says_what_was_spent_and_what_is_left(path: Path) -> None:
     shown = answer("show", path)
     assert shown["label"] == "weekly log"
     assert shown["budget"] == {
-        "kind": "indistinguishability",
+        "kind": "approximate",
         "neighbours": "add-remove",
         "epsilon": 2.0,
         "delta": 1e-6,

@@ -116,7 +116,7 @@ def test_guarantee_zealous_gives_both_guarantees(relation: Neighbours) -> None:
         zealous.probabilistic_guarantee(parameters, 1000, relation),
     )
     assert (found["epsilon"], found["delta"]) == (sure.epsilon, sure.delta)
-    assert found["indistinguishability"]["delta"] == sure.delta
+    assert found["approximate"]["delta"] == sure.delta
     assert found["probabilistic"]["epsilon"] == likely.epsilon
     assert found["probabilistic"]["delta"] == likely.delta
     assert found["paper"]["epsilon"] == pytest.approx(1.0)

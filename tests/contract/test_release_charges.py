@@ -47,7 +47,7 @@ def probabilistic(users: int, neighbours: Neighbours = AR) -> Mechanism[Any]:
 def test_more_users_than_the_public_bound_are_refused_before_the_charge(
     relation: Neighbours, log: Path, tmp_path: Path
 ) -> None:
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, 100.0, 1.0)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, relation, 100.0, 1.0)
     ledger = Ledger.create(tmp_path / "l", budget)
     content = ledger.path.read_bytes()
     with pytest.raises(InfeasibleError, match="more users than the 299") as refused:
@@ -84,7 +84,7 @@ def test_the_weeks_that_a_planned_release_lasts(name: str) -> None:
     mechanism, weeks = WEEKLY[name]
     event, promise = mechanism.event, mechanism.guarantee
     assert event.guarantee == promise
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, AR, 4.0, 1e-6)
     assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == 8
     assert Account(budget, CompositionRule.PLD).repetitions_left(ApproximateDp(promise)) == 8
     assert Account(budget, CompositionRule.PLD).repetitions_left(event) == weeks
@@ -102,7 +102,7 @@ def test_a_ledger_by_privacy_loss_takes_more_than_adding_would(
         "session": {"queries_per_session": 3, "clicks_per_user": 8},
     }[mechanism]
     made = mechanism_for(mechanism, 1.0, 1e-9, neighbours=relation, **bound)
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, 2.9, 1e-4)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, relation, 2.9, 1e-4)
     ledger = Ledger.create(tmp_path / "l", budget, composition=CompositionRule.PLD)
     for week in ("a", "b", "c"):
         publish_log(order_for(made, log, tmp_path, ledger, week))

@@ -40,7 +40,7 @@ URLS = PublicUrls(
     lambda query: ("http://weather.example/", "http://other.example/") * (query == "weather"),
     "0" * 64,
 )
-BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 20.0, 1e-3)
+BUDGET = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 20.0, 1e-3)
 MECHANISMS_BY_CASE: dict[str, Mechanism[Any]] = {
     "adaptive": mechanism_for("adaptive", 2.0, 1e-6),
     "adaptive-keys": mechanism_for("adaptive", 2.0, 1e-6, keys_only=True),

@@ -46,7 +46,7 @@ def stage(name):
     time.sleep(0.1)
 
 def release(output):
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1000.0, 0.1)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 1000.0, 0.1)
     ledger = open_ledger(default_ledger(log), log, budget)
     mechanism = Zealous(epsilon=2.0, delta=1e-9).plan()
     print("start", os.getpid(), flush=True)

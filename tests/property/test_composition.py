@@ -53,7 +53,7 @@ def test_replacing_a_user_costs_no_more_than_the_conversion_says(
     with_one: np.ndarray, without: np.ndarray, with_another: np.ndarray, epsilon: float
 ) -> None:
     delta = max(both_ways(with_one, without, epsilon), both_ways(without, with_another, epsilon))
-    replaced = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, epsilon, min(1.0, delta)).as_replace()
+    replaced = Guarantee(GuaranteeKind.APPROXIMATE, AR, epsilon, min(1.0, delta)).as_replace()
     assert replaced.neighbours is RO
     assert replaced.epsilon == 2 * epsilon
     assert both_ways(with_one, with_another, replaced.epsilon) <= replaced.delta + 1e-12
@@ -69,12 +69,12 @@ def test_the_conversion_is_attained() -> None:
     p[2] = 1 - p.sum()
     assert both_ways(p, middle, epsilon) <= delta + 1e-12
     assert both_ways(middle, q, epsilon) <= delta + 1e-12
-    converted = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, epsilon, delta).as_replace()
+    converted = Guarantee(GuaranteeKind.APPROXIMATE, AR, epsilon, delta).as_replace()
     assert divergence(p, q, converted.epsilon) == pytest.approx(converted.delta)
 
 
 @given(distributions, distributions, st.floats(0, 3))
-def test_probabilistic_implies_indistinguishable(p: np.ndarray, q: np.ndarray, epsilon: float) -> None:
+def test_probabilistic_implies_approximate(p: np.ndarray, q: np.ndarray, epsilon: float) -> None:
     bad = (p > math.exp(epsilon) * q) | (q > math.exp(epsilon) * p)
     promise = Guarantee(
         GuaranteeKind.PROBABILISTIC, AR, epsilon, min(1.0, float(p[bad].sum()))
@@ -170,10 +170,10 @@ prices = st.tuples(st.integers(0, 400).map(lambda n: n / 1000), st.integers(0, 4
 
 @given(st.lists(prices, max_size=12))
 def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[tuple[float, float]]) -> None:
-    account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), CompositionRule.BASIC)
+    account = Account(Guarantee(GuaranteeKind.APPROXIMATE, AR, 1.0, 1e-6), CompositionRule.BASIC)
     epsilon = delta = Fraction(0)
     for price in spendings:
-        event = ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, *price))
+        event = ApproximateDp(Guarantee(GuaranteeKind.APPROXIMATE, AR, *price))
         total = epsilon + decimal(price[0]), delta + decimal(price[1])
         if total[0] <= 1 and total[1] <= decimal(1e-6) * (1 + Fraction(1, 10**12)):
             account = account.charge(event)
@@ -187,8 +187,8 @@ def test_an_account_accepts_exactly_what_the_decimal_sums_allow(spendings: list[
 
 @pytest.mark.parametrize("rule", list(CompositionRule))
 def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
-    account = Account(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6), rule)
-    event = ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.05, 1e-9))
+    account = Account(Guarantee(GuaranteeKind.APPROXIMATE, AR, 1.0, 1e-6), rule)
+    event = ApproximateDp(Guarantee(GuaranteeKind.APPROXIMATE, AR, 0.05, 1e-9))
     left = account.repetitions_left(event)
     assert left == 20 if rule is CompositionRule.BASIC else left > 20
     for _ in range(left):
@@ -205,12 +205,12 @@ def test_the_repetitions_left_are_as_many_as_fit(rule: CompositionRule) -> None:
         (LaplaceCounts(20.0, 1), 80, 284),
         (LaplaceCounts(40.0, 20), 8, 56),
         (Composed((LaplaceCounts(40.0, 20), RareDisclosure(1e-8))), 8, 53),
-        (ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.5, 1e-8)), 8, 8),
+        (ApproximateDp(Guarantee(GuaranteeKind.APPROXIMATE, AR, 0.5, 1e-8)), 8, 8),
     ],
 )
 def test_the_weeks_that_a_budget_lasts(event: Event, by_adding: int, by_privacy_loss: int) -> None:
     """The figures of docs/how-to/weekly-releases.md."""
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 4.0, 1e-6)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, AR, 4.0, 1e-6)
     assert Account(budget, CompositionRule.BASIC).repetitions_left(event) == by_adding
     assert Account(budget, CompositionRule.PLD).repetitions_left(event) == by_privacy_loss
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_composed_is_refused() -> None:
     [
         (Guarantee(GuaranteeKind.PURE, AR, 0.5), "0.5-differential privacy, user level, add/remove"),
         (
-            Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 1.0, 1e-6),
+            Guarantee(GuaranteeKind.APPROXIMATE, AR, 1.0, 1e-6),
             "(1, 1e-06)-differential privacy, user level, add/remove",
         ),
         (

@@ -83,7 +83,7 @@ def test_repeated_releases(event: Event, times: int, delta: float) -> None:
     holds(loss_of(event, times).delta(at), low.get_delta_for_epsilon(at), high.get_delta_for_epsilon(at))
 
 
-APPROXIMATE = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.2, 1e-8)
+APPROXIMATE = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 0.2, 1e-8)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_plan_and_manifest_state_the_same(name: str, data: st.DataObject, home: 
         out.rmdir()
     side = Neighbours.REPLACE if relation else Neighbours.ADD_REMOVE
     os.environ["TACIT_STATE"] = tempfile.mkdtemp(dir=home)  # each example is the first release of its log
-    Ledger.create(ledger, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, side, 1e6, 1.0))
+    Ledger.create(ledger, Guarantee(GuaranteeKind.APPROXIMATE, side, 1e6, 1.0))
     manifest = tacit(
         "release", name, str(home / "log.parquet"), *words, "--ledger", str(ledger), "-o", str(out),
         "--threads", "1", "--even-if-empty", "--a-person-may-be-shown",

@@ -115,7 +115,7 @@ def test_privacy_loss_of_two_releases_covers_the_exact_divergence() -> None:
     ids=["zealous", "click", "session"],
 )
 def test_a_budget_lasts_longer_than_by_adding(event, promise: Guarantee) -> None:
-    budget = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 12 * promise.epsilon, 1e-5)
+    budget = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 12 * promise.epsilon, 1e-5)
     by_adding = Account(budget, CompositionRule.BASIC).repetitions_left(event)
     known = Account(budget, CompositionRule.PLD).repetitions_left(event)
     unknown = Account(budget, CompositionRule.PLD).repetitions_left(ApproximateDp(promise))

@@ -28,7 +28,7 @@ def broken(found: Guarantee, epsilon: float, delta: float) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(epsilons, deltas, st.integers(1, 40), st.integers(1, 4), neighbours)
-def test_zealous_indistinguishability(
+def test_zealous_approximate(
     epsilon: float, delta: float, m: int, histograms: int, relation: Neighbours
 ) -> None:
     plan = plan_zealous(epsilon, delta, m, histograms=histograms, neighbours=relation)
@@ -134,7 +134,7 @@ def test_click(
     assert not broken(click.event(p, relation).guarantee, epsilon, delta)
     assert not broken(plan.guarantee, epsilon, delta)
     assert plan.guarantee.epsilon > 0.9999 * epsilon
-    assert plan.guarantee.kind is (GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE)
+    assert plan.guarantee.kind is (GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE)
     assert pool * survival(p.noise, p.threshold + 1) <= 10
     used = (
         ["noise"]

@@ -105,7 +105,7 @@ def test_a_threshold_never_promises_a_delta_of_zero(name: str, promise: Guarante
     with pytest.raises(BudgetError):
         ledger.charge(event)
     roomy = Account(
-        Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 100.0, 1e-12),
+        Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 100.0, 1e-12),
         CompositionRule.BASIC,
     )
     assert roomy.charge(event).charged == (event,)
@@ -123,7 +123,7 @@ def test_a_first_threshold_above_the_number_of_users_is_refused() -> None:
 
 
 @given(records, st.floats(0.5, 50), st.integers(1, 30), st.integers(0, 200), st.integers(0, 1000), relations)
-def test_probabilistic_is_never_cheaper_than_indistinguishability(
+def test_probabilistic_is_never_cheaper_than_approximate(
     m: int, noise: float, tau: int, gap: int, more: int, relation: Neighbours
 ) -> None:
     parameters = zealous_parameters(m, noise, tau, tau + gap, 2)

@@ -51,7 +51,7 @@ def exact_delta(a: Fraction, m: int, tau: int, t: int) -> Fraction:
 @pytest.mark.parametrize(
     ("m", "tau", "t"), [(1, 1, 4), (2, 1, 4), (2, 2, 5), (3, 1, 4), (2, 3, 4), (2, 1, 2)]
 )
-def test_indistinguishability_holds_and_is_attained(neighbours: Neighbours, m: int, tau: int, t: int) -> None:
+def test_differential_privacy_holds_and_is_attained(neighbours: Neighbours, m: int, tau: int, t: int) -> None:
     claim = zealous.guarantee(zealous_parameters(m, NOISE, tau, t), neighbours)
     bases = range(max(0, tau - 2), t + 2)
     factor = Fraction(math.exp(claim.epsilon)).limit_denominator(10**6)
@@ -78,7 +78,7 @@ def test_epsilon_is_tight_without_fresh_items(neighbours: Neighbours) -> None:
 
 def test_a_low_second_threshold_tells_by_what_does_not_appear() -> None:
     """T - τ = 0: an item of one user fails to appear with chance 1/3 only. Output by output that costs ln 3,
-    more than the ln 2 of the noise; as indistinguishability δ = 2/3 already covers it."""
+    more than the ln 2 of the noise; as (ε, δ)-differential privacy δ = 2/3 already covers it."""
     parameters = zealous_parameters(1, NOISE, 1, 1)
     pair = item(0, False, True, 1, 1)
     assert exact_pairs.largest_ratio(pair.flipped()) == math.inf

@@ -33,11 +33,11 @@ AR, RO = Neighbours.ADD_REMOVE, Neighbours.REPLACE
 
 
 def budget(epsilon: float = 1.0, delta: float = 1e-6, neighbours: Neighbours = AR) -> Guarantee:
-    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta)
+    return Guarantee(GuaranteeKind.APPROXIMATE, neighbours, epsilon, delta)
 
 
 def release(epsilon: float, delta: float = 0.0, neighbours: Neighbours = AR) -> ApproximateDp:
-    return ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, neighbours, epsilon, delta))
+    return ApproximateDp(Guarantee(GuaranteeKind.APPROXIMATE, neighbours, epsilon, delta))
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_what_a_killed_process_left_of_a_new_ledger_is_cleared(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("bad", "rule"),
     [
-        (Guarantee(GuaranteeKind.INDISTINGUISHABILITY, AR, 0.0), CompositionRule.BASIC),
+        (Guarantee(GuaranteeKind.APPROXIMATE, AR, 0.0), CompositionRule.BASIC),
         (Guarantee(GuaranteeKind.PURE, AR), CompositionRule.BASIC),
         (Guarantee(GuaranteeKind.PROBABILISTIC, AR, 1.0, 1e-6), CompositionRule.BASIC),
         (Guarantee(GuaranteeKind.K_QUERY, AR, k=5), CompositionRule.BASIC),

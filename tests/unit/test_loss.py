@@ -179,7 +179,7 @@ def test_the_divergence_of_counts_is_right(scale: str, step: int, order: float) 
     assert chance == 0 and true <= cost <= true * (1 + 1e-8)
 
 
-BUDGET = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 4.0, 1e-6)
+BUDGET = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 4.0, 1e-6)
 SERIES: dict[str, list[Event]] = {
     "small counts": [LaplaceCounts(15.0, 5)],
     "rounds": [GaussianRounds(0.15, 1e-10, 0.6)],
@@ -187,7 +187,7 @@ SERIES: dict[str, list[Event]] = {
     "all kinds": [
         LaplaceCounts(20.0, 5),
         GaussianRounds(0.12, 1e-10, 0.5),
-        ApproximateDp(Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
+        ApproximateDp(Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 0.1, 1e-10)),
     ],
 }
 

@@ -45,7 +45,7 @@ def log(source: Path) -> Path:
 
 
 def make_ledger(path: Path) -> Path:
-    Ledger.create(path, Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, 1.0, 1e-6))
+    Ledger.create(path, Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, 1.0, 1e-6))
     return path
 
 

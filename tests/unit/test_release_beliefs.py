@@ -25,7 +25,7 @@ from tacit.release.registry import mechanism_class
 
 
 def promise(epsilon: float, delta: float = 1e-6, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Guarantee:
-    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
+    kind = GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE
     return Guarantee(kind, neighbours, epsilon, delta)
 
 

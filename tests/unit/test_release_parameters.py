@@ -104,10 +104,8 @@ def test_thresholds_of_clicks_and_transitions_are_k_unless_given() -> None:
 
 def test_kinds() -> None:
     assert click.guarantee(CLICK).kind is GuaranteeKind.PURE
-    assert (
-        click.guarantee(replace(CLICK, mode=ClickMode.APPROXIMATE)).kind is GuaranteeKind.INDISTINGUISHABILITY
-    )
-    assert zealous.guarantee(ZEALOUS).kind is GuaranteeKind.INDISTINGUISHABILITY
+    assert click.guarantee(replace(CLICK, mode=ClickMode.APPROXIMATE)).kind is GuaranteeKind.APPROXIMATE
+    assert zealous.guarantee(ZEALOUS).kind is GuaranteeKind.APPROXIMATE
     assert zealous.probabilistic_guarantee(ZEALOUS, 9).kind is GuaranteeKind.PROBABILISTIC
     assert zealous.probabilistic_guarantee(ZEALOUS, 9).delta > zealous.guarantee(ZEALOUS).delta
 

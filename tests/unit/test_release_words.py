@@ -48,7 +48,7 @@ def test_a_chance_is_said_as_people_say_it_and_never_too_small(chance: float, sa
     ("epsilon", "times"), [(1, "2.72"), (8, "2,981"), (15, "3,269,018"), (100, "over a thousand million")]
 )
 def test_factors_are_numbers_that_a_person_can_judge(epsilon: float, times: str) -> None:
-    promise = Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.ADD_REMOVE, epsilon, 1e-6)
+    promise = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, epsilon, 1e-6)
     said = " ".join([*meaning_of(promise), *residual_risks(promise)])
     assert f"at most {times} (e^{epsilon}) times" in said and "plus 1 in 1,000,000" in said
     assert "e-" not in said and "e+" not in said

@@ -50,8 +50,8 @@ class GuaranteeKind(StrEnum):
 
     PURE = "pure"
     """ε-differential privacy: P[A(S) ∈ O] ≤ e^ε P[A(S') ∈ O] for every set O of outputs."""
-    INDISTINGUISHABILITY = "indistinguishability"
-    """(ε,δ): P[A(S) ∈ O] ≤ e^ε P[A(S') ∈ O] + δ for every set O of outputs."""
+    APPROXIMATE = "approximate"
+    """(ε,δ)-differential privacy: P[A(S) ∈ O] ≤ e^ε P[A(S') ∈ O] + δ for every set O of outputs."""
     PROBABILISTIC = "probabilistic"
     """(ε,δ)-probabilistic: outside a set of outputs of probability ≤ δ, ε holds output by output."""
     K_QUERY = "k-query"
@@ -111,7 +111,7 @@ class Guarantee:
                 "k-query anonymity implies no (epsilon, delta)-differential privacy.",
                 "Choose a mechanism with a provable guarantee, such as zealous.",
             )
-        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, self.delta)
+        return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, self.epsilon, self.delta)
 
     def as_replace(self) -> Guarantee:
         """Say what holds under REPLACE: to replace a history is to remove one user and add another.
@@ -126,7 +126,7 @@ class Guarantee:
             return Guarantee(GuaranteeKind.PURE, Neighbours.REPLACE, epsilon)
         growth = 1 + math.exp(min(self.epsilon, 700.0))
         delta = min(1.0, growth * self.delta) if self.delta else 0.0
-        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, Neighbours.REPLACE, epsilon, delta)
+        return Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.REPLACE, epsilon, delta)
 
     def but_for(self) -> tuple[float, float]:
         """A loss, and the chance with which anything seen or computed from the release exceeds it.

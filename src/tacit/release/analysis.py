@@ -108,7 +108,7 @@ def guarantee_of(schedule: Schedule) -> Guarantee:
     if all(part.keys is Keys.PUBLIC for part in schedule):
         return Guarantee(GuaranteeKind.PURE, relation, epsilon=epsilon)
     delta = thresholds.appearance(whole_loss(schedule))
-    return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, relation, epsilon=epsilon, delta=delta)
+    return Guarantee(GuaranteeKind.APPROXIMATE, relation, epsilon=epsilon, delta=delta)
 
 
 def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
@@ -222,7 +222,7 @@ def _selection_event(schedule: Schedule) -> Event:
     selection, epsilon = schedule.together, schedule.at_epsilon or 0.0
     if isinstance(selection, SingleCount):
         delta = rounds_analysis.single_delta(selection, epsilon, schedule.neighbours)
-        kind = GuaranteeKind.INDISTINGUISHABILITY
+        kind = GuaranteeKind.APPROXIMATE
         return ApproximateDp(Guarantee(kind, schedule.neighbours, epsilon=epsilon, delta=delta))
     if selection is None:
         raise ParameterError("this schedule has no selection.")

@@ -251,10 +251,8 @@ class Account:
     charged: tuple[Event, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.budget.kind not in (GuaranteeKind.PURE, GuaranteeKind.INDISTINGUISHABILITY):
-            raise ParameterError.outside(
-                "the kind of a budget", self.budget.kind, "pure or indistinguishability"
-            )
+        if self.budget.kind not in (GuaranteeKind.PURE, GuaranteeKind.APPROXIMATE):
+            raise ParameterError.outside("the kind of a budget", self.budget.kind, "pure or approximate")
         if not 0 < self.budget.epsilon < math.inf:
             raise ParameterError.outside("the budget's epsilon", self.budget.epsilon, "positive and finite")
         if self.rule is not CompositionRule.BASIC and not self.budget.delta > 0:
@@ -298,7 +296,7 @@ class Account:
     def spent(self) -> Guarantee:
         """Say what holds for everything released so far, together."""
         epsilon, delta = self.total()
-        kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
+        kind = GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, epsilon, min(1.0, delta))
 
     def remaining(self) -> Guarantee:
@@ -311,7 +309,7 @@ class Account:
         epsilon, delta = self.total()
         rest = max(Fraction(0), decimal(self.budget.epsilon) - decimal(epsilon))
         more = max(Fraction(0), decimal(self.budget.delta) - decimal(delta))
-        kind = GuaranteeKind.INDISTINGUISHABILITY if more else GuaranteeKind.PURE
+        kind = GuaranteeKind.APPROXIMATE if more else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, float(rest), float(more))
 
     def repetitions_left(self, event: Event) -> int:

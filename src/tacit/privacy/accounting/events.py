@@ -61,7 +61,7 @@ class ApproximateDp:
         return self.promise
 
     def to_dict(self) -> dict[str, Any]:
-        return {"event": "guaranteed-release", "guarantee": self.promise.to_dict()}
+        return {"event": "approximate-dp", "guarantee": self.promise.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class RareDisclosure(_Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, 0.0, self.delta)
+        return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, 0.0, self.delta)
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ class GaussianRounds(_Stored):
     @property
     def guarantee(self) -> Guarantee:
         if not math.isfinite(self.mu):
-            return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, math.inf, 1.0)
+            return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, math.inf, 1.0)
         delta = sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])
-        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, min(1.0, delta))
+        return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, self.epsilon, min(1.0, delta))
 
 
 @dataclass(frozen=True)
@@ -180,11 +180,11 @@ class Composed:
         epsilon = sum_up(_losses(self))
         delta = min(1.0, sum_up(promise.delta for promise in promises))
         pure = all(promise.kind is GuaranteeKind.PURE for promise in promises)
-        kind = GuaranteeKind.PURE if pure else GuaranteeKind.INDISTINGUISHABILITY
+        kind = GuaranteeKind.PURE if pure else GuaranteeKind.APPROXIMATE
         return Guarantee(kind, promises[0].neighbours, epsilon, delta)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"event": "together", "parts": [part.to_dict() for part in self.parts]}
+        return {"event": "composed", "parts": [part.to_dict() for part in self.parts]}
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class ThresholdedCounts(_Stored):
     @property
     def guarantee(self) -> Guarantee:
         delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
-        return Guarantee(GuaranteeKind.INDISTINGUISHABILITY, self.neighbours, self.epsilon, delta)
+        return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, self.epsilon, delta)
 
 
 def _losses(event: Event) -> list[Fraction | float]:
@@ -256,9 +256,9 @@ _READ: Mapping[Any, Callable[[Any], Any]] = {"float": float, "int": operator.ind
 def event_from_dict(form: Mapping[str, Any]) -> Event:
     """The event that ``to_dict`` wrote; anything else is a ParameterError."""
     try:
-        if form["event"] == "guaranteed-release":
+        if form["event"] == "approximate-dp":
             return ApproximateDp(Guarantee.from_dict(form["guarantee"]))
-        if form["event"] == "together":
+        if form["event"] == "composed":
             return Composed(tuple(event_from_dict(part) for part in form["parts"]))
         if form["event"] not in _KINDS:
             raise ParameterError.outside("the event", form["event"], "one that this version of Tacit knows")

@@ -396,7 +396,7 @@ def budget_of(
         raise ParameterError.outside(f"{names}epsilon", epsilon, "at least 0")
     if not 0 <= delta <= 1:
         raise ParameterError.outside(f"{names}delta", delta, "in [0, 1]")
-    kind = GuaranteeKind.INDISTINGUISHABILITY if delta else GuaranteeKind.PURE
+    kind = GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE
     return Guarantee(kind, member("neighbours", Neighbours, neighbours), epsilon, delta)
 
 

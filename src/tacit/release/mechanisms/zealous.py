@@ -48,9 +48,9 @@ class Zealous(Mechanism):
         1, "m: the most distinct items a user gives to each histogram.", least=1, most=100_000
     )
     kind: GuaranteeKind = declared(
-        GuaranteeKind.INDISTINGUISHABILITY,
-        "Which guarantee: indistinguishability, that is (ε,δ)-differential privacy, or probabilistic.",
-        option_type=Literal["indistinguishability", "probabilistic"],
+        GuaranteeKind.APPROXIMATE,
+        "Which guarantee: approximate, that is (ε,δ)-differential privacy, or probabilistic.",
+        option_type=Literal["approximate", "probabilistic"],
     )
     users: int | None = declared(
         None, "U, for the probabilistic guarantee: a public upper bound on the number of users.", least=1
@@ -69,10 +69,10 @@ class Zealous(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kind not in (GuaranteeKind.INDISTINGUISHABILITY, GuaranteeKind.PROBABILISTIC):
-            raise ParameterError.outside("kind", self.kind.value, "indistinguishability or probabilistic")
+        if self.kind not in (GuaranteeKind.APPROXIMATE, GuaranteeKind.PROBABILISTIC):
+            raise ParameterError.outside("kind", self.kind.value, "approximate or probabilistic")
         if self.probabilistic and self.at_epsilon is not None:
-            raise ParameterError("`at_epsilon` is for indistinguishability.", "Leave one of the two out.")
+            raise ParameterError("`at_epsilon` is for the approximate kind.", "Leave one of the two out.")
         if self.at_epsilon is not None and self.neighbours is not Neighbours.ADD_REMOVE:
             raise ParameterError("`at_epsilon` is for adding or removing a user.", "Leave it out.")
         if self.probabilistic and self.users is None:

@@ -70,8 +70,8 @@ def notes(plan: ZealousPlan) -> Notes:
     """Both kinds of guarantee; the probabilistic one where the number of users is given."""
     users, closed = plan.mechanism.users, replace(plan.schedule, users=None, at_epsilon=None)
     found, figure = guarantee_of(closed), printed_approximate(plan)
-    document = {"indistinguishability": found.to_dict(), "probabilistic": None}
-    paper = {"indistinguishability": {"epsilon": figure.epsilon, "delta": figure.delta}}
+    document = {"approximate": found.to_dict(), "probabilistic": None}
+    paper = {"approximate": {"epsilon": figure.epsilon, "delta": figure.delta}}
     if users is None:
         said = (
             "With the number of users given, the probabilistic guarantee, which depends on it, is stated too."
@@ -107,7 +107,7 @@ def paper_figure(plan: ZealousPlan) -> PaperFigure:
 
 
 def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> PaperFigure:
-    """Say what paper 004 prints as indistinguishability: ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
+    """Say what paper 004 prints for (ε,δ): ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
 
     ``threshold_2`` is the paper's real-valued τ', where it differs from the whole T.
     """
@@ -120,7 +120,7 @@ def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> 
         count * epsilon,
         min(1.0, count * delta),
         Neighbours.REPLACE,
-        "paper 004, indistinguishability analysis",
+        "paper 004, analysis of (ε, δ)-differential privacy",
         _WHY_APPROXIMATE,
     )
 
