@@ -6,8 +6,8 @@ To refresh the pages, run ``python -m tests.guarantee_tables``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.mechanisms.zealous import ZealousPlan
-from tacit.release.prose import PaperSetting
 from tacit.release.schedule import Contribution
 from tacit.release.thresholds import appearance
 
@@ -252,6 +251,15 @@ def _known(plan: Mechanism[Any]) -> tuple[Event, Guarantee]:
     return plan.event, plan.guarantee
 
 
+@dataclass(frozen=True)
+class PaperSetting:
+    """The parameters the paper would choose for the same request, and why ours differ."""
+
+    values: Mapping[str, float]
+    source: str
+    why: str
+
+
 def setting(plan: Plan[Any]) -> PaperSetting:
     """What the paper would choose."""
     if isinstance(plan, ZealousPlan):
@@ -260,7 +268,7 @@ def setting(plan: Plan[Any]) -> PaperSetting:
         return _session_setting(plan)
     found = prose.paper_setting(plan)
     assert found is not None
-    return found
+    return PaperSetting(found, found["source"], found["why"])
 
 
 def _zealous_setting(plan: ZealousPlan) -> PaperSetting:

@@ -17,9 +17,18 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.privacy.noise.samplers import discrete_gaussian
 from tacit.release import execution as rounds
 from tacit.release import execution as tallies
-from tacit.release.execution import Found, Holdings, cut_to, find, stepped, take_tally
+from tacit.release.execution import (
+    Found,
+    Holdings,
+    count_once,
+    cut_to,
+    find,
+    scores_of,
+    stepped,
+    take_tally,
+)
 from tacit.release.loops.weights import add_weights
-from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds
+from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds, plan_single
 from tacit.release.rounds_analysis import appearance, cost_of
 from tacit.release.schedule import ONE, SCORES, AdaptiveRounds, Round, StepFunction
 
@@ -135,6 +144,35 @@ def test_users_keep_a_fair_choice_of_their_own_items() -> None:
     kept = np.bincount(cut.items, minlength=32)[:30]
     # Drawn without putting back, so the counts vary less than the chi-square test expects: a factor 2/3.
     assert stats.chi2.sf(((kept - 4000 / 3) ** 2 / (4000 / 3)).sum() / (2 / 3), 29) > 1e-8
+
+
+def test_the_shortest_items_take_part_first_and_by_lot_among_equals() -> None:
+    """α = 1e-8 for the lot; whoever else is in the log changes nothing."""
+    words = np.array([3] * 10 + [1] * 4 + [2] * 10, np.uint8)
+    crowd = holdings_of([list(range(24))] * 4000 + [[0, 1, 2]], 24)
+    for log in (crowd, holdings_of([list(range(24))], 24)):
+        held = replace(log, words=words)
+        scores = scores_of(plan_rounds(1.0, 1e-6, 9), held, np.zeros(24, np.bool_))
+        cut = cut_to(held, 9, SOURCE, scores)
+        for user in range(min(4000, log.starts.size - 1)):
+            own = cut.items[cut.starts[user] : cut.starts[user + 1]]
+            assert sorted(words[own].tolist()) == [1] * 4 + [2] * 5
+        if log is crowd:
+            kept = np.bincount(cut.items, minlength=24)
+            assert cut.items[cut.starts[-2] :].tolist() == [0, 1, 2]  # who has few keeps all
+            assert stats.chi2.sf(((kept[14:] - 2000) ** 2 / 2000).sum() / (5 / 9), 9) > 1e-8
+
+
+def test_rounds_cut_by_the_texts_and_a_single_count_by_lot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users have thirty long items each and twenty short ones in common: rounds of twenty find the short."""
+    log = holdings_of([[*range(20), *range(20 + 30 * u, 50 + 30 * u)] for u in range(100)], 20 + 3000)
+    held = replace(log, words=np.array([1] * 20 + [4] * 3000, np.uint8))
+    found = find(quiet(plan_rounds(1.0, 1e-3, 20)), held, SOURCE)
+    assert sorted(found.items.tolist()) == list(range(20))
+    monkeypatch.setattr(rounds, "capped_laplace", lambda *given: np.zeros(given[3], np.int64))
+    single = replace(plan_single(1.0, 1e-3, 20), least=1)
+    _, counts = count_once(single, held, SOURCE)
+    assert 0 < counts.max() < 70  # a sample of 100
 
 
 @pytest.mark.parametrize("size", [6, 7, 8, 13, 14, 15])

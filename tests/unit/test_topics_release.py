@@ -237,7 +237,7 @@ def remember_drawn(release: TopicsPlan, noisy: list[np.ndarray]) -> TopicsPlan:
 
     class Seen(TopicsPlan):
         def finish(self, tables: Tables) -> Tables:
-            order = {label: place for place, label in enumerate(self._public().labels)}
+            order = {label: place for place, label in enumerate(self.topics.labels)}
             drawn = np.zeros(len(order), np.int64)
             for row in tables["topics"].to_pylist():
                 drawn[order[row["topic"]]] = row["count"]
@@ -313,7 +313,7 @@ class TestCommand:
     def test_what_cannot_be_is_refused(self, tmp_path: Path, small: Path) -> None:
         with pytest.raises(TypeError, match="delta"):
             Topics(epsilon=1, delta=1e-6)  # type: ignore[call-arg]
-        with pytest.raises(ParameterError, match="the taxonomy has 3 levels"):
+        with pytest.raises(ParameterError, match="no more than 3 to publish"):
             Topics(epsilon=1, taxonomy=str(small), levels=4).plan().check()
         with pytest.raises(InputError, match="no taxonomy"):
             Topics(epsilon=1, taxonomy=str(tmp_path / "none.tsv")).plan().check()

@@ -62,10 +62,10 @@ def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:
 def _shown(stated: Statement) -> Iterator[str | Text | Table]:
     """Show a statement: a table of ours beside the paper's, then the words."""
     yield Text(stated.title, "bold")
-    table = Table("", stated.ours, "paper", show_edge=False, pad_edge=False)
-    table.columns[2].style = "dim"
+    names = ("", stated.ours, "paper")[: len(stated.rows[0])]
+    table = Table(*names, show_edge=False, pad_edge=False)
     for column in table.columns[1:]:
-        column.justify = "right"
+        column.justify, column.style = "right", "dim" if column.header == "paper" else ""
     for row in stated.rows:
         table.add_row(*row)
     yield table

@@ -45,10 +45,9 @@ def verify(
         )
         for check in checks
     ]
-    if ledger is None:
-        shown.append(
-            Text("Consistency only: whether this is the release that was charged shows with --ledger.", "dim")
-        )
+    if holds:
+        asked = "" if ledger else " Whether this is the release that was charged shows with --ledger alone."
+        shown.append(Text(f"All {len(checks)} checks hold.{asked}"))
     emit(result, *shown)
     if not holds:
         failed = sum(not check.holds for check in checks)

@@ -379,20 +379,24 @@ class Found:
     rounds: NDArray[np.int64]
 
 
-def cut_to(holdings: Holdings, held: int, source: RandomSource) -> Holdings:
-    """At most ``held`` items per user, drawn by lot among the user's own, once and for all rounds.
+def cut_to(
+    holdings: Holdings, held: int, source: RandomSource, scores: NDArray[np.uint16] | None = None
+) -> Holdings:
+    """At most ``held`` items per user, once and for all rounds: those of the largest scores, by lot if alike.
 
-    The user's own randomness decides: neither other users nor the numbering of items may influence it.
+    The texts of the user's own items and the user's own randomness decide: neither other users nor the
+    numbering of items may influence it. Without ``scores`` all are alike.
     """
     sizes = np.diff(holdings.starts)
     if sizes.size == 0 or sizes.max() <= held:
         return holdings
     places = np.flatnonzero(np.repeat(sizes > held, sizes))
     owners = np.repeat(np.flatnonzero(sizes > held), sizes[sizes > held])
+    later = np.zeros(places.size) if scores is None else -scores[holdings.items[places]].astype(np.int64)
     alike = True
     while alike:  # 64 random bits an item, each user's smallest stay; if any are equal, all are drawn again
         lots = source.words(places.size)
-        order = np.lexsort((lots, owners))
+        order = np.lexsort((lots, later, owners))
         alike = bool(((np.diff(lots[order]) == 0) & (np.diff(owners) == 0)).any())
     ranks = np.arange(places.size) - np.searchsorted(owners, owners)
     keep = np.ones(holdings.items.size, dtype=np.bool_)
@@ -437,13 +441,13 @@ def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomS
     An item whose steering says 0 is out for good, by its own noisy numbers, so no more noise is drawn for it:
     whatever it would be, it is not looked at.
     """
-    holdings = cut_to(holdings, schedule.held, source)
-    occurring = np.bincount(holdings.items, minlength=holdings.kinds) > 0
     listed = np.zeros(holdings.kinds, np.bool_)
     if schedule.public is not None and holdings.listed is not None:
         listed = holdings.listed
-    present = np.flatnonzero(occurring | listed).astype(np.int64)
     scores = scores_of(schedule, holdings, listed)
+    holdings = cut_to(holdings, schedule.held, source, scores)
+    occurring = np.bincount(holdings.items, minlength=holdings.kinds) > 0
+    present = np.flatnonzero(occurring | listed).astype(np.int64)
     values = schedules.LARGEST_VALUE * scores
     standing = np.zeros(present.size, dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)

@@ -81,15 +81,6 @@ class PaperFigure:
         return asdict(self) | {"neighbours": self.neighbours.value}
 
 
-@dataclass(frozen=True)
-class PaperSetting:
-    """The parameters the paper would choose for the same request, and why ours differ."""
-
-    values: Mapping[str, float]
-    source: str
-    why: str
-
-
 def _said(name: str, otherwise: Any = ()) -> Callable[..., Any]:
     """Ask the words beside a plan's mechanism for what they have under ``name``, if they have it."""
 
@@ -110,8 +101,8 @@ figures: Callable[[AnyPlan], dict[str, float]] = _said("figures", {})
 """What the parameters cost in utility, by name."""
 paper_figure: Callable[[AnyPlan], PaperFigure | None] = _said("paper_figure", None)
 """What the paper prints for these parameters, to stand beside the provable guarantee."""
-paper_setting: Callable[[AnyPlan], PaperSetting | None] = _said("paper_setting", None)
-"""The parameters that the paper would choose for the same request."""
+paper_setting: Callable[[AnyPlan], dict[str, Any] | None] = _said("paper_setting", None)
+"""The parameters that the paper would choose for the same request, ``source``, and ``why`` ours differ."""
 notes: Callable[[AnyPlan], Notes] = _said("notes", Notes())
 """What is to be said about the guarantee beyond ε and δ."""
 residual_risks: Callable[[AnyPlan], Sequence[str]] = _said("residual_risks")

@@ -115,9 +115,8 @@ def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
                 )
         elif part.error:
             most = usual_error(part.error)
-            lines.append(
-                f"{part.table}: the noise added to a count is at most {most:,}, up or down, 19 times in 20."
-            )
+            within = f"is at most {most:,}, up or down," if most else "is 0 at least"
+            lines.append(f"{part.table}: the noise added to a count {within} 19 times in 20.")
     if any(part.keys is not Keys.PUBLIC for part in mechanism.schedule):
         lines.append("A row may be missing though many have it: what is missing tells nothing certain.")
     return lines

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Statement(Displayed):
-    """What a command says: the document, and the rows (name, ours, the paper's) a person sees.
+    """What a command says: the document, and the rows (name, ours, the paper's if it has any) a person sees.
 
     ``ours`` heads the column of our values.
     """
 
     title: str
     document: Mapping[str, Any]
-    rows: Sequence[tuple[str, str, str]]
+    rows: Sequence[tuple[str, ...]]
     words: Sequence[str]
     why: str
     ours: str = "provable"
@@ -37,10 +37,10 @@ class Statement(Displayed):
     def _summary(self) -> str:
         return self.title
 
-    def _heading(self) -> tuple[str, str, str]:
-        return ("", self.ours, "paper")
+    def _heading(self) -> tuple[str, ...]:
+        return ("", self.ours, "paper")[: len(self.rows[0])]
 
-    def _rows(self) -> Sequence[tuple[str, str, str]]:
+    def _rows(self) -> Sequence[tuple[str, ...]]:
         return self.rows
 
     def _notes(self) -> list[str]:
@@ -64,13 +64,10 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
 
     That is its choice for the same request where the thesis has a table of it, else what it prints for ours.
     """
-    promised, setting, figure = mechanism.guarantee, prose.paper_setting(mechanism), None
-    if setting is None:
-        figure = prose.paper_figure(mechanism)
-    parameters = mechanism.given.to_dict()
-    printed: dict[str, Any] = dict(setting.values) if setting else figure.to_dict() if figure else {}
-    source = setting or figure
-    promise = _guarantee_document(promised)
+    promised, parameters = mechanism.guarantee, mechanism.given.to_dict()
+    figure = None if (setting := prose.paper_setting(mechanism)) else prose.paper_figure(mechanism)
+    paper = figure.to_dict() if figure else setting
+    printed, promise = paper or {}, _guarantee_document(promised)
     document: dict[str, Any] = {
         "mechanism": mechanism.name,
         "requested_epsilon": getattr(mechanism.mechanism, "epsilon", None),
@@ -81,9 +78,9 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
         "schedule": mechanism.schedule.to_dict(),
         "utility": prose.figures(mechanism),
         "words": list(prose.words(mechanism)),
-        "paper": {**printed, "source": source.source, "why": source.why} if source is not None else None,
+        "paper": paper,
     }
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name.replace("_", " "), _show(value), _show(printed.get(name)))
         for name, value in parameters.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
@@ -91,9 +88,9 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
     for name in ("epsilon", "delta"):
         if promise[name] is not None:
             rows.append((name, f"{promise[name]:.6g}", _show(printed.get(name))))
-    why = source.why if source is not None else ""
     title = f"Plan for {mechanism.title}: {promised}"
-    return Statement(title, document, rows, document["words"], why, ours="plan")
+    rows = rows if paper else [row[:2] for row in rows]
+    return Statement(title, document, rows, document["words"], printed.get("why", ""), ours="plan")
 
 
 def _by_name(value: object) -> object:
@@ -116,21 +113,16 @@ def state_guarantee(mechanism: Plan[Any]) -> Statement:
         "words": words,
         "paper": paper or None,
     }
-    rows = [*_rows(found, figure, paper), *more.rows]
+    rows = [*_rows(found, figure), *more.rows]
     return Statement(more.title or mechanism.title, document, rows, words, str(paper.get("why", "")))
 
 
-def _rows(
-    found: Guarantee, figure: PaperFigure | None, paper: Mapping[str, Any]
-) -> list[tuple[str, str, str]]:
+def _rows(found: Guarantee, figure: PaperFigure | None) -> list[tuple[str, ...]]:
     if found.kind is GuaranteeKind.K_QUERY:
         return [("epsilon", "none", "none")]
-    if figure is None:
-        printed = ("", "", "")
-    else:
-        printed = (f"{paper['epsilon']:.4g}", f"{paper['delta']:.3g}", str(paper["neighbours"]))
-    return [
-        ("epsilon", f"{found.epsilon:.4g}", printed[0]),
-        ("delta", f"{found.delta:.3g}", printed[1]),
-        ("neighbours", found.neighbours.value, printed[2]),
-    ]
+    both = zip(*(_figures(each) for each in (found, figure) if each is not None), strict=True)
+    return [(name, *row) for name, row in zip(("epsilon", "delta", "neighbours"), both, strict=True)]
+
+
+def _figures(of: Guarantee | PaperFigure) -> tuple[str, str, str]:
+    return f"{of.epsilon:.4g}", f"{of.delta:.3g}", of.neighbours.value

@@ -100,7 +100,7 @@ def _checks_of(
     yield f"{name} has the columns, rows and sum stated", stated
     if part.lowest is not None:
         passes = partial(_passes, least=part.lowest)
-        yield f"no count of {name} lies below its threshold", lambda: passes(table().column("count"))
+        yield f"every count of {name} is {part.lowest:,} or more", lambda: passes(table().column("count"))
     yield f"{name} lists each key once", keys
     yield f"{name}.tsv says the same as {name}.parquet", same_text
     if part.nested:
@@ -132,7 +132,7 @@ def read_table(path: Path) -> pa.Table:
 
 def _passes(counts: pa.ChunkedArray, least: int) -> prose.Finding:
     smallest = pc.min(counts).as_py()
-    return (True, "") if smallest is None else (smallest >= least, f"{smallest:,} against {least:,}")
+    return (True, "") if smallest is None else (smallest >= least, f"the smallest is {smallest:,}")
 
 
 def _distinct(table: pa.Table, keys: list[str]) -> bool:

@@ -254,8 +254,8 @@ def biased_counts(noise: float) -> str:
     near, far = upward_bias(noise, 0), upward_bias(noise, math.ceil(3 * noise))
     return (
         "Published are the numbers that were compared, so counts near the threshold are biased upward (those "
-        f"that noise pushed below are missing): at it by about {near:.2g}, three noise scales above by "
-        f"{far:.2g}."
+        f"that noise pushed below are missing): at the threshold by about {near:.2g}, three noise scales "
+        f"above it by {far:.2g}."
     )
 
 

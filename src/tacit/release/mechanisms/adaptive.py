@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
 
-PER_USER = 200
-"""k₀ unless given: few people have more items than that, and each of them costs little."""
+PER_USER = 80
+"""k₀ unless given: of queries the longest are cut, which are rarely shared."""
+
+PER_USER_OF_MANY = 200
+"""k₀ of keywords and of several kinds: people have more of them, and of single words some are cut by lot."""
 
 SEQUENCE = 5
 """Sessions are cut to so many queries."""
@@ -44,10 +47,7 @@ class HeldItem(StrEnum):
 
 
 HELD_COLUMNS: Mapping[HeldItem, tuple[str, ...]] = {
-    HeldItem.QUERIES: ("query",),
-    HeldItem.KEYWORDS: ("keyword",),
-    HeldItem.CLICKS: ("query", "url"),
-    HeldItem.PAIRS: ("query", "next_query"),
+    **{HeldItem(item.value): columns for item, columns in parameters.ITEM_KEYS.items()},
     HeldItem.SESSIONS: ("queries",),
 }
 """The key columns of each kind's published table."""
@@ -79,8 +79,9 @@ class Adaptive(Mechanism):
         False, "Publish the items alone, without counts: a fifth more of them.", option="--keys-only"
     )
     per_user: int = parameters.declared(
-        PER_USER,
-        "k₀: the most items of a user that take part in finding; give fewer only where nobody has more.",
+        None,
+        f"k₀: the most items of a user that take part in finding; unless given {PER_USER}, of keywords and "
+        f"of several kinds {PER_USER_OF_MANY}. Give fewer only where nobody has more.",
         least=1,
         most=100_000,
     )
@@ -99,6 +100,9 @@ class Adaptive(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.per_user is None:
+            many = len(self.items) > 1 or HeldItem.KEYWORDS in self.items
+            object.__setattr__(self, "per_user", PER_USER_OF_MANY if many else PER_USER)
         if self.public_list is not None and (self.single or not self.listed_kinds):
             raise ParameterError(
                 "a public list is of queries or keywords, found in rounds.",
@@ -175,13 +179,10 @@ class Adaptive(Mechanism):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AdaptivePlan(Plan[Adaptive]):
-    """An adaptive release, settled.
-
-    Args:
-        laid_out_for: the ε and δ for which rounds or count are laid out.
-    """
+    """An adaptive release, settled."""
 
     laid_out_for: tuple[float, float]
+    """The ε and δ for which rounds or count are laid out."""
 
     @property
     def single(self) -> bool:

@@ -84,11 +84,7 @@ class Counted:
 def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
     """Say who holds what in a log, users and items as numbers.
 
-    Args:
-        engine: where it is worked out.
-        log: the records.
-        items: what is held.
-        public: texts that are items whether anybody holds them or not; of keywords those of one word.
+    ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """
     kinds = {kind.value: held_in(log, kind) for kind in items}
     pairs = {

@@ -32,6 +32,7 @@ from tacit.release.schedule import (
     AdaptiveRounds,
     PublicKeys,
     Round,
+    SeriesRounds,
     SingleCount,
     StepFunction,
     Tally,
@@ -43,54 +44,28 @@ _UNIT_COEFFICIENT = 64
 
 @dataclass(frozen=True)
 class RoundsLayout:
-    """How rounds are laid out. τ runs from 0 (before the second round) to 1 (before the last).
-
-    Args:
-        rounds: how many.
-        growth: each round has this many times the budget of the one before.
-        first: the first round has so many times more, since it alone tells weights for the count.
-        noise_part: the part of δ that the noise costs; the rest is for items found by chance.
-        early_part: of that rest, the part of all rounds but the last.
-        fading: an older round counts by this factor less in the standing.
-        lowest: an item stays in at τ = 0 with a standing of this many standard deviations.
-        rise: and of so many more at τ = 1.
-        bend: the exponent of τ in between.
-        offset: a standing of z standard deviations weighs (z + offset)^(preference - decline·τ) in the next
-            round, so that weight goes first to what stands high and later to what needs it.
-        preference: see there.
-        decline: see there.
-        spared: and less by this part for each standard deviation beyond ``near`` times the threshold's: such
-            an item is nearly found.
-        near: see there.
-        tally_part: of the budget (μ²), what the counts get.
-        squares_part: of that, what the sum of squared norms gets.
-        users_part: of the budget, what the number of users gets, if there are counts.
-        spurious: how many keys of a public list that nobody holds may be expected in a release.
-        beside: with a public list, the scores of others are so many times as large.
-        reference: an item's relative weight in the count is (reference·σ/noisy weight)^power, at most 1.
-        power: see there.
-    """
+    """How rounds are laid out. τ runs from 0 (before the second round) to 1 (before the last)."""
 
     rounds: int = 7
-    growth: float = 1.18
-    first: float = 1.16
-    noise_part: float = 0.61
-    early_part: float = 0.087
-    fading: float = 0.9
-    lowest: float = -0.34
+    growth: float = 1.18  # each round has this many times the budget of the one before
+    first: float = 1.16  # the first has so many times more, since it alone tells weights for the count
+    noise_part: float = 0.61  # of δ, what the noise costs; the rest is for items found by chance
+    early_part: float = 0.087  # of that rest, the part of all rounds but the last
+    fading: float = 0.9  # an older round counts by this factor less in the standing
+    lowest: float = -0.34  # an item stays in with a standing of lowest + rise·τ^bend standard deviations
     rise: float = 4.0
     bend: float = 0.9
-    offset: float = 1.6
-    preference: float = 0.2
+    offset: float = 1.6  # one of z weighs (z + offset)^(preference - decline·τ) in the next round, so that
+    preference: float = 0.2  # weight goes first to what stands high and later to what needs it,
     decline: float = 0.97
-    spared: float = 0.29
-    near: float = 0.6
-    tally_part: float = 0.28
-    squares_part: float = 0.06
-    users_part: float = 0.005
-    spurious: float = 0.1
-    beside: float = 0.3
-    reference: float = 1.5
+    spared: float = 0.29  # and less by this part for each standard deviation beyond ``near`` times the
+    near: float = 0.6  # threshold's: such an item is nearly found
+    tally_part: float = 0.28  # of the budget (μ²), what the counts get
+    squares_part: float = 0.06  # of that, what the sum of squared norms gets
+    users_part: float = 0.005  # of the budget, what the number of users gets, if there are counts
+    spurious: float = 0.1  # so many keys of a public list that nobody holds may be expected in a release
+    beside: float = 0.3  # with a public list, the scores of others are so many times as large
+    reference: float = 1.5  # an item weighs (reference·σ/noisy weight)^power in the count, at most 1
     power: float = 0.75
 
 
@@ -110,16 +85,7 @@ def plan_rounds(
     listed: int = 0,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> AdaptiveRounds:
-    """The schedule that costs at most (ε, δ).
-
-    Args:
-        epsilon: ε.
-        delta: δ.
-        held: k₀, the most items of a user that take part.
-        keys_only: no counts, so that all goes to finding keys.
-        listed: how many keys a public list has.
-        neighbours: for which logs (ε, δ) is to hold.
-    """
+    """The schedule that costs at most (ε, δ), for k₀ items ``held`` and so many keys of a public list."""
     too_small = InfeasibleError(
         f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
         "Give a larger delta.",
@@ -153,14 +119,19 @@ def plan_rounds(
         schedule = replace(schedule, tally=_tally(mu, sigmas[0], shape))
     if listed:
         schedule = _with_public_keys(schedule, listed, shape)
+    require_small(schedule, epsilon, delta)
+    if cost_of(schedule, neighbours).delta(epsilon) > delta:
+        raise too_small
+    return schedule
+
+
+def require_small(schedule: AdaptiveRounds | SeriesRounds, epsilon: float, delta: float) -> None:
+    """Refuse noise that is larger than can be drawn."""
     if max(noise.scale for noise in schedule.noises()) > LARGEST_SIGMA:
         raise InfeasibleError(
             f"at epsilon {epsilon!r} and delta {delta!r} noise would be larger than can be drawn.",
             "Give a larger epsilon or delta.",
         )
-    if cost_of(schedule, neighbours).delta(epsilon) > delta:
-        raise too_small
-    return schedule
 
 
 def least_sigma(moved: int, mu: float, share: float) -> int:

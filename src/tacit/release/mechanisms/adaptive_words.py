@@ -57,14 +57,19 @@ def _listed(plan: AdaptivePlan) -> str:
     return ", ".join(plan.mechanism.items).capitalize()
 
 
+def _bound(plan: AdaptivePlan) -> str:
+    together = " of all kinds together" if len(plan.mechanism.items) > 1 else ""
+    return counted(plan.mechanism.per_user, "item") + together
+
+
 def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str]:
     cost = figures(plan)
     lines = [
-        f"{_listed(plan)} of each user take part in finding, at most "
-        f"{counted(plan.mechanism.per_user, 'item')} of all kinds together, drawn by lot.",
+        f"{_listed(plan)} of each user take part in finding, at most {_bound(plan)}: those of the fewest "
+        "words, drawn by lot among equals.",
         f"An item on which its holders have all their weight needs about {cost['even_chance_at']:.0f} of "
-        "them for an even chance; people with many items give each a smaller part, less so the more rounds "
-        "have passed.",
+        "them for an even chance to be found; people with many items give each a smaller part, less so the "
+        "more rounds have passed.",
     ]
     if len(rounds.rounds) > 1:
         lines.append(
@@ -75,7 +80,7 @@ def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str
         lines.append("Items are published without counts.")
     else:
         lines.append(
-            "Each count stands beside the standard deviation of its noise; it is at least "
+            "Each count stands beside the standard deviation of its error; it is at least "
             f"{cost['least_deviation']:.1f} users and grows with the count and with how many found items "
             "most people have."
         )
@@ -87,9 +92,8 @@ def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str
 def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
     cost = figures(plan)
     lines = [
-        f"{_listed(plan)} of each user are counted, at most {counted(plan.mechanism.per_user, 'item')} of "
-        "all kinds together, drawn by lot. Who has more is counted in these alone: give a larger bound if "
-        "many have.",
+        f"{_listed(plan)} of each user are counted, at most {_bound(plan)}, drawn by lot. Who has more is "
+        "counted in these alone: give a larger bound if many have.",
         "With so few items a user one noisy count of each finds more than rounds of noise. An item needs "
         f"about {cost['even_chance_at']:.0f} users for an even chance to appear.",
     ]
@@ -102,18 +106,19 @@ def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
     )
 
 
-def _cut(plan: AdaptivePlan) -> DescribedStep:
+def _cut(plan: AdaptivePlan, which: str) -> DescribedStep:
     bound = counted(plan.mechanism.per_user, "item")
-    return DescribedStep("Cut", f"of each user at most {bound}, by lot: {', '.join(plan.mechanism.items)}")
+    return DescribedStep("Cut", f"of each user at most {bound}, {which}: {', '.join(plan.mechanism.items)}")
 
 
 def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[DescribedStep]:
     last = rounds.rounds[-1]
     listed = [
-        _cut(plan),
+        _cut(plan, "the shortest first"),
         DescribedStep(
             "Weigh",
-            "users share a weight of norm 1 among their items; what the last round showed steers them",
+            "each user has one weight to spread over their items (the sum of its squares is 1); what the "
+            "rounds before showed says where it is needed",
         ),
         DescribedStep(
             "Noise",
@@ -139,7 +144,7 @@ def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[Des
 
 def _steps_of_count(plan: AdaptivePlan, single: SingleCount) -> Sequence[DescribedStep]:
     return (
-        _cut(plan),
+        _cut(plan, "by lot"),
         DescribedStep("Count", "how many users have each item"),
         laplace_step(single.scale, f", never more than {single.most},"),
         DescribedStep("Threshold", f"publish what has a noisy count of {single.least} or more"),

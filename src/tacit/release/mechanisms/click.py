@@ -284,11 +284,11 @@ class ClickPlan(Plan[Click]):
 
     def _public_sets(self) -> tuple[PublicDomain | None, PublicUrls | None]:
         """The public sets that this release needs; a pure one without them is refused."""
-        from tacit.release.public_sets import PublicDomain, PublicUrls
-
-        asked, sets = self.mechanism, self.sets
-        domain = sets["domain"] if isinstance(sets["domain"], PublicDomain) else None
-        urls = sets["surfaced"] if isinstance(sets["surfaced"], PublicUrls) else None
+        asked = self.mechanism
+        unread = (NO_SET, None)
+        domain, urls = (
+            None if known in unread or isinstance(known, StatedSet) else known for known in self.sets.values()
+        )
         if asked.pure and domain is None:
             raise ParameterError(
                 "a pure A_Click release needs a public domain of queries; none was given.",

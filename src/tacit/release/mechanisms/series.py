@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tacit.privacy.ledger import Ledger
-    from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.engines import Engine
-    from tacit.release.execution import Tables
     from tacit.release.series.folder import OpenSeries
 
 
@@ -136,11 +134,6 @@ class SeriesPlan(Plan[Series]):
             "a series is published week by week, not as one release.",
             "Open it with tacit series open, or tacit.Series(...).open(folder), and give it each week's log.",
         )
-
-    def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
-        """Refused likewise."""
-        del source
-        return dict(self.count(engine, counting))
 
 
 MECHANISM = Series

@@ -15,10 +15,9 @@ from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu, lattice_delta
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.guarantee import Neighbours
-from tacit.privacy.noise.samplers import LARGEST_SIGMA
 from tacit.release.mechanisms.adaptive import PER_USER
 from tacit.release.mechanisms.adaptive_planner import DEFAULT as ADAPTIVE
-from tacit.release.mechanisms.adaptive_planner import grain_of, least_sigma, plan_rounds
+from tacit.release.mechanisms.adaptive_planner import grain_of, least_sigma, plan_rounds, require_small
 from tacit.release.schedule import (
     LARGEST_VALUE,
     ONE,
@@ -112,11 +111,7 @@ def plan_series(
     thresholds = tuple(_thresholds(made, q, rest / rounds, shape) for q in range(1, rounds + 1))
     weighing = tuple(_weighing(made, q, thresholds, shape) for q in range(1, rounds + 1))
     made = SeriesRounds(**{**vars(made), "thresholds": thresholds, "weighing": weighing})
-    if max(noise.scale for noise in made.noises()) > LARGEST_SIGMA:
-        raise InfeasibleError(
-            f"at epsilon {epsilon!r} and delta {delta!r} noise would be larger than can be drawn.",
-            "Give a larger epsilon or delta.",
-        )
+    require_small(made, epsilon, delta)
     if series_cost(made, neighbours).delta(epsilon) > delta:
         raise InfeasibleError(
             f"a delta of {delta!r} is too small for a series of {weeks} weeks at epsilon {epsilon!r}.",

@@ -75,7 +75,7 @@ def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
         bound += f"; the {taken(asked.take, asked.counted_clicks, 'click')}"
     listed = [
         DescribedStep("Bound", bound),
-        DescribedStep("Count", f"all ordered subsequences of two queries and more{once}"),
+        DescribedStep("Count", f"all sequences of two and more of its queries, in their order{once}"),
     ]
     for title, part in zip(("Select", "Select clicks"), plan.schedule, strict=False):
         rule = f"keep counts greater than {part.above}"

@@ -21,7 +21,6 @@ from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, te
 if TYPE_CHECKING:
     from tacit.release.engines import Engine
     from tacit.release.execution import Tables
-    from tacit.release.mechanisms.topics_tree import PublishedTopics
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -96,30 +95,24 @@ class TopicsPlan(Plan[Topics]):
         return self.mechanism.settled(noise=self.noise)
 
     @cached_property
-    def topics(self) -> PublishedTopics | parameters.StatedSet:
+    def topics(self) -> Any:
+        """The topics to publish, read; of a manifest, what it states of them."""
         from tacit.release.mechanisms.topics_tree import take_topics
 
         named = self.mechanism.taxonomy
         return take_topics(named, self.mechanism.levels) if isinstance(named, str) else named
 
-    def _public(self) -> PublishedTopics:
-        """The topics to publish; those that a manifest states are not published again."""
-        from tacit.release.mechanisms.topics_tree import PublishedTopics
-
-        if not isinstance(self.topics, PublishedTopics):
+    def check(self) -> None:
+        """Read the taxonomy before anything long is begun; levels that it does not have would be wasted."""
+        if isinstance(self.topics, parameters.StatedSet):
             raise ParameterError(
                 "this plan was read from a manifest, which states its taxonomy by digest alone.",
                 "Make a plan with `taxonomy`, by name or as a file, to release again.",
             )
-        return self.topics
-
-    def check(self) -> None:
-        """Read the taxonomy before anything long is begun; levels that it does not have would be wasted."""
-        asked, found = self.mechanism.levels, self._public().levels
+        asked, found = self.mechanism.levels, self.topics.levels
         if asked > found:
-            levels = "1 level" if found == 1 else f"{found} levels"
             raise ParameterError(
-                f"`levels` is {asked}; the taxonomy has {levels} to publish.",
+                f"`levels` is {asked}; this taxonomy has no more than {found} to publish.",
                 "Ask for no more: each level costs its share of epsilon.",
             )
 
@@ -129,14 +122,14 @@ class TopicsPlan(Plan[Topics]):
     def count(self, engine: Engine, log: Any) -> Counting:
         from tacit.release.mechanisms.topics_counting import count_topics, topics_of_queries
 
-        asked, public = self.mechanism, self._public()
-        topics_of = topics_of_queries(public.tree)
-        return {"topics": count_topics(engine, log, public, topics_of, asked.per_user, asked.take)}
+        self.check()
+        asked, topics_of = self.mechanism, topics_of_queries(self.topics.tree)
+        return {"topics": count_topics(engine, log, self.topics, topics_of, asked.per_user, asked.take)}
 
     def finish(self, tables: Tables) -> Tables:
         from tacit.release.mechanisms.topics_tree import agreed_table
 
-        return {"topics": agreed_table(self._public(), tables["topics"], self.noise)}
+        return {"topics": agreed_table(self.topics, tables["topics"], self.noise)}
 
 
 MECHANISM = Topics

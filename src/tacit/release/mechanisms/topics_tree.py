@@ -111,11 +111,7 @@ class PublishedTopics(ListedTopics):
 def published_topics(tree: TopicTree, levels: int, *, name: str, source: str) -> PublishedTopics:
     """Publish the topics of the first levels of a taxonomy, each under its name if that may be shown.
 
-    Args:
-        tree: the taxonomy.
-        levels: how many levels there are at most.
-        name: what the taxonomy is called.
-        source: SHA-256 of what it was read from.
+    ``name`` is what the taxonomy is called, ``source`` the SHA-256 of what it was read from.
     """
     labels: list[str] = []
     above: list[int] = []

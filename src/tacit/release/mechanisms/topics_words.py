@@ -26,14 +26,14 @@ def words(plan: TopicsPlan) -> Sequence[str]:
     asked = plan.mechanism
     how = {"frequent": "most", "first": "first", "last": "last"}[asked.take.value]
     return (
-        f"Each person counts for at most {counted(asked.per_user, 'topic')} of the first level of "
-        f"{_taxonomy(plan)}, and in each for one right below, down to level {asked.levels}: what they search "
-        f"for {how}.",
+        f"Each user counts for at most {counted(asked.per_user, 'topic')} of the first level of the taxonomy "
+        f"“{_taxonomy(plan)}”, and in each for one right below, down to level {asked.levels}: what they "
+        f"search for {how}.",
         "All topics are public and all are listed, whether anybody searches for them or not.",
-        f"A published count has a standard error of at most {figures(plan)['largest_deviation']:.2g} people; "
-        "what it is stands beside each. A count of less than twice that is not significantly above zero.",
-        "The count of a topic is the sum of those right below it, exactly. A topic's people who search for "
-        "none of the topics below it are in its `other`.",
+        f"A published count has a standard error of at most {figures(plan)['largest_deviation']:.2g} users; "
+        "beside each stands its own, rounded up. A count of less than twice that may be noise alone.",
+        "The count of a topic is the sum of those right below it, exactly. A topic's users who search for "
+        "none of the topics below it are in its “other”.",
         "What a query is about is told from its words by a public rule, which is often wrong about a single "
         "query; queries that it cannot place count nowhere.",
     )
@@ -51,7 +51,7 @@ def columns(plan: TopicsPlan) -> Mapping[str, Mapping[str, str]]:
 
 def steps(plan: TopicsPlan) -> Sequence[DescribedStep]:
     asked = plan.mechanism
-    place = f"each query under a topic of {_taxonomy(plan)}, by its text and public data alone"
+    place = f"each query under a topic of the taxonomy “{_taxonomy(plan)}”, by its text and public data alone"
     return (
         DescribedStep("Place", place),
         DescribedStep(

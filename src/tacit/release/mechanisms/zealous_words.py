@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
-from tacit.release.document.words import THINGS, among, biased_counts, counted, taken
+from tacit.release.document.words import THINGS, among, biased_counts, counted, one_in, taken
 from tacit.release.mechanisms.zealous import ZealousPlan
 from tacit.release.prose import (
     DescribedStep,
@@ -27,13 +27,16 @@ def figures(plan: ZealousPlan) -> dict[str, float]:
 def words(plan: ZealousPlan) -> Sequence[str]:
     asked, cost = plan.mechanism, figures(plan)
     given = among(asked.take, asked.per_user, "item", "different items")
+    rare = one_in(cost["chance_at_first_threshold"])
     return (
-        f"Each user gives at most {counted(asked.per_user, 'distinct item')} to each of "
-        f"{counted(len(asked.items), 'histogram')}; what a user has beyond that is not counted.",
+        f"Each user gives at most {counted(asked.per_user, 'distinct item')} to each table; what a user has "
+        "beyond that is not counted.",
         f"A count is of the users who have an item {given}, and leaves out everybody else who has it. How "
         "many have it at all is not published, and may be many times more.",
-        f"Items of fewer than {counted(plan.threshold_1, 'such user')} never appear; an item of exactly "
-        f"{plan.threshold_1} appears with chance {cost['chance_at_first_threshold']:.2g}.",
+        f"An item that one such user alone has appears with a chance of {rare}."
+        if plan.threshold_1 == 1
+        else f"Items of fewer than {plan.threshold_1:,} such users never appear; one of exactly so many does "
+        f"with a chance of {rare}.",
         f"About {plan.threshold_2} users must have an item {given} for an even chance that it appears, and "
         f"{cost['nearly_sure_at']:.0f} for 19 chances in 20. Rarer items are lost: that is the cost.",
         "A published count is off from the number of such users by about "
