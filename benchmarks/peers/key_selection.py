@@ -8,8 +8,11 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+
+from .with_opendp import gaussian_histogram
 
 __all__ = [
     "DELTA",
@@ -56,40 +59,11 @@ def opendp_histogram(draw: Draw, most: int) -> tuple[int, int, float]:
     """OpenDP's Gaussian mechanism with threshold on a bounded histogram: keys, within 25%, seconds of
     noise.
     """
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
     _, items, _ = cut(draw, most, np.random.default_rng(1))
     counts = np.bincount(items, minlength=draw.kinds)
     held = np.flatnonzero(counts)
-    space = (
-        dp.map_domain(dp.atom_domain(T=int), dp.atom_domain(T=int)),
-        dp.l02inf_distance(dp.absolute_distance(T=float)),
-    )
-    moved = (most, math.sqrt(most), 1.0)
-
-    def delta_of(scale: float, threshold: int) -> float:
-        """δ at ε: the conversion of ρ-concentrated privacy (OpenDP's own), and the threshold's part."""
-        mechanism = dp.m.make_gaussian_threshold(*space, scale=scale, threshold=threshold)
-        rho, chance = mechanism.map(moved)
-        return (
-            dp.c.make_zCDP_to_approxDP(
-                dp.m.make_gaussian(
-                    dp.atom_domain(T=float, nan=False),
-                    dp.absolute_distance(T=float),
-                    scale=1 / math.sqrt(2 * rho),
-                )
-            )
-            .map(1.0)
-            .delta(EPSILON)
-            + chance
-        )
-
-    scale = dp.binary_search(lambda s: delta_of(s, 1 << 30) <= DELTA / 2, bounds=(1.0, 1e4))
-    threshold = dp.binary_search(lambda t: delta_of(scale, t) <= DELTA, bounds=(1, 1 << 20))
-    mechanism = dp.m.make_gaussian_threshold(*space, scale=scale, threshold=threshold)
     begun = time.perf_counter()
-    found = mechanism(dict(zip(held.tolist(), counts[held].tolist(), strict=True)))
+    found = gaussian_histogram(held, counts[held], most)
     seconds = time.perf_counter() - begun
     keys = np.array(list(found))
     return len(found), within(np.array(list(found.values())), draw.truth[keys]) if len(found) else 0, seconds
@@ -140,41 +114,22 @@ def dp_sips(draw: Draw, most: int, rounds: int = 3, ratio: float = 1 / 3) -> int
     return int(found.sum())
 
 
-PIPELINE = """
-import json, sys, time
-import numpy as np, pipeline_dp
-held = np.load(sys.argv[1]); most = int(sys.argv[2])
-rows = list(zip(held["user"].tolist(), held["item"].tolist()))
-begun = time.perf_counter()
-accountant = pipeline_dp.NaiveBudgetAccountant(total_epsilon=1.0, total_delta=1e-6)
-engine = pipeline_dp.DPEngine(accountant, pipeline_dp.LocalBackend())
-params = pipeline_dp.AggregateParams(
-    noise_kind=pipeline_dp.NoiseKind.GAUSSIAN, metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],
-    max_partitions_contributed=most, max_contributions_per_partition=1, post_aggregation_thresholding=True,
-    partition_selection_strategy=pipeline_dp.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING)
-extractors = pipeline_dp.DataExtractors(
-    privacy_id_extractor=lambda r: r[0], partition_extractor=lambda r: r[1], value_extractor=lambda r: 0)
-result = engine.aggregate(rows, params, extractors)
-accountant.compute_budgets()
-found = [(key, value.privacy_id_count) for key, value in result]
-print(json.dumps({"found": found, "seconds": time.perf_counter() - begun}))
-"""
-
-
 def pipeline_dp(draw: Draw, most: int, python: str) -> tuple[int, int, float] | None:
     """PipelineDP's count of users by query, in an interpreter that has it; None where there is none."""
     if subprocess.run([python, "-c", "import pipeline_dp"], capture_output=True).returncode:
         return None
-    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+    script = Path(__file__).parent / "with_pipeline_dp.py"
+    with tempfile.TemporaryDirectory() as folder:
+        log, out = f"{folder}/log.npz", Path(folder) / "out"
         user = np.repeat(np.arange(draw.starts.size - 1), np.diff(draw.starts))
-        np.savez(file.name, user=user, item=draw.items)
-        done = subprocess.run(
-            [python, "-c", PIPELINE, file.name, str(most)], capture_output=True, text=True, check=True
-        )
-    said = json.loads(done.stdout.splitlines()[-1])
-    keys = np.array([key for key, _ in said["found"]], dtype=np.int64)
-    counts = np.array([count for _, count in said["found"]])
-    return keys.size, within(counts, draw.truth[keys]), said["seconds"]
+        np.savez(log, user=user, query=draw.items)
+        begun = time.perf_counter()
+        subprocess.run([python, str(script), "local", log, str(most), str(out)], check=True)
+        seconds = time.perf_counter() - begun
+        found = json.loads(out.read_text())
+    keys = np.array([key for key, _ in found], dtype=np.int64)
+    counts = np.array([count for _, count in found])
+    return keys.size, within(counts, draw.truth[keys]), seconds
 
 
 def compare(draw: Draw, python: str) -> None:
