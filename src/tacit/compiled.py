@@ -35,9 +35,7 @@ def _folder_for(package: Path) -> str | None:
 
 
 class _Announced(numba_event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says on a terminal, once per process, that a loop is being compiled: it takes seconds, and only the
-    first time.
-    """
+    """Says on a terminal, once per process, that a loop is being compiled: it takes seconds."""
 
     def __init__(self) -> None:
         self._said = False

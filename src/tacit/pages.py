@@ -12,12 +12,7 @@ import jinja2
 
 
 def templates(package: str = "tacit", **filters: Callable[..., Any]) -> jinja2.Environment:
-    """Return the environment for the templates of a package.
-
-    Args:
-        package: the package that has the folder ``templates``, such as ``"tacit.web"``.
-        filters: filters of its own, by name.
-    """
+    """Return the environment for the templates of a package, with filters of its own by name."""
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader(each) for each in dict.fromkeys((package, "tacit"))]
@@ -36,11 +31,5 @@ _template = cache(lambda package, name: templates(package).get_template(name))
 
 
 def render(package: str, template: str, **values: Any) -> str:
-    """Return a page made from a template that needs no filters of its own; templates are compiled once.
-
-    Args:
-        package: the package that has the folder ``templates``.
-        template: the template's file.
-        values: what the template names.
-    """
+    """Return a page made of these values by a package's template; templates are compiled once."""
     return str(_template(package, template).render(**values))

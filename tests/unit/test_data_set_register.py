@@ -4,6 +4,8 @@ nothing.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +19,7 @@ import pytest
 from tacit import Guarantee, InputError, IntegrityError, Ledger
 from tacit.privacy.accounting.events import ApproximateDp
 from tacit.privacy.guarantee import GuaranteeKind, Neighbours
-from tacit.privacy.ledger.data_set import LEAST_SHARE, MARKS, found_in, sketch_of
+from tacit.privacy.ledger.data_set import LEAST_SHARE, MARKS, Traces
 from tacit.privacy.ledger.register import Register, open_ledger
 from tacit.searchlog import SCHEMA
 
@@ -40,7 +42,7 @@ def _log(path: Path, first: int, last: int, name: str = "u") -> Path:
 
 
 def test_a_log_is_known_as_it_grows_shrinks_and_is_shuffled(tmp_path: Path) -> None:
-    sketch = sketch_of(_log(tmp_path / "week1", 0, 5_000), _KEY)
+    sketch = Traces(_log(tmp_path / "week1", 0, 5_000), _KEY).sketch
     assert len(sketch.marks) == MARKS
     shuffled = tmp_path / "shuffled"
     table = pq.read_table(tmp_path / "week1")
@@ -52,23 +54,23 @@ def test_a_log_is_known_as_it_grows_shrinks_and_is_shuffled(tmp_path: Path) -> N
         "shuffled": shuffled,
     }
     for what, log in same.items():
-        assert found_in(log, [sketch], _KEY) == [True], what
+        assert Traces(log, _KEY).shows([sketch]) == [True], what
     others = {
         "other users": _log(tmp_path / "d", 0, 5_000, name="v"),
         "other weeks": _log(tmp_path / "e", 5_000, 10_000),
         "empty": _log(tmp_path / "f", 0, 0),
     }
     for what, log in others.items():
-        assert found_in(log, [sketch], _KEY) == [False], what
-    assert found_in(same["grown"], [sketch], b"another key") == [False]
+        assert Traces(log, _KEY).shows([sketch]) == [False], what
+    assert Traces(same["grown"], b"another key").shows([sketch]) == [False]
 
 
 def test_a_thinned_log_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.privacy.ledger.data_set._THINNED_TO", 1_000)
-    sketch = sketch_of(_log(tmp_path / "a", 0, 20_000), _KEY)
+    sketch = Traces(_log(tmp_path / "a", 0, 20_000), _KEY).sketch
     assert sketch.level == 5 and len(sketch.marks) == MARKS
-    assert found_in(_log(tmp_path / "b", 5_000, 60_000), [sketch], _KEY) == [True]
-    assert found_in(_log(tmp_path / "c", 20_000, 60_000), [sketch], _KEY) == [False]
+    assert Traces(_log(tmp_path / "b", 5_000, 60_000), _KEY).shows([sketch]) == [True]
+    assert Traces(_log(tmp_path / "c", 20_000, 60_000), _KEY).shows([sketch]) == [False]
 
 
 def test_how_surely_a_part_is_known() -> None:
@@ -188,3 +190,41 @@ def test_a_state_folder_that_cannot_be_made_is_named_with_a_remedy(
     with pytest.raises(InputError, match="TACIT_STATE"):
         open_ledger(None, _log(tmp_path / "log.parquet", 0, 10), _BUDGET)
     assert not (tmp_path / "log.parquet.ledger").exists()
+
+
+def test_a_log_that_changed_in_its_place_is_read_anew(tmp_path: Path) -> None:
+    """Nothing about a log outlasts the call that read it: another log under the same name is another."""
+    register = Register(tmp_path / "state")
+    log = _log(tmp_path / "log.parquet", 0, 2_000)
+    ledger = open_ledger(tmp_path / "a.ledger", log, _BUDGET, register)
+    assert register.of_log(log)[0].path == ledger.path
+    times = log.stat()
+    _log(log, 0, 2_000, name="v")
+    os.utime(log, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert register.of_log(log) == []
+    with pytest.raises(InputError, match="another data set"):
+        ledger.require_log(log)
+    with pytest.raises(InputError, match="another data set"):
+        open_ledger(ledger.path, log, None, register)
+
+
+def test_openings_are_those_of_a_whole_sort(tmp_path: Path) -> None:
+    """Ties at the last time and empty clicks included."""
+    numbers = range(3_000)
+    columns = {
+        "user": [f"u{n * 7919 % 50}" for n in numbers],
+        "query": [f"query {n * 104729 % 1000}" for n in numbers],
+        "time": [datetime(2006, 3, 1) + timedelta(hours=n * 31 % 40) for n in numbers],
+        "rank": [None for _ in numbers],
+        "url": [[None, "", "http://a"][n % 3] for n in numbers],
+    }
+    pq.write_table(pa.table(columns, schema=SCHEMA), tmp_path / "log")
+    rows = sorted(zip(*(columns[name] for name in ("time", "user", "query", "url")), strict=True), key=str)
+    rows.sort(key=lambda row: (*row[:3], row[3] or ""))
+    digest = hashlib.sha256()
+    for time, *texts in rows[:1000]:
+        passed = (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+        for text in (str(passed), *(each or "" for each in texts)):
+            digest.update(len(text.encode()).to_bytes(8, "little") + text.encode())
+    expected = hmac.new(b"salt", digest.digest(), hashlib.sha256).hexdigest()
+    assert Traces(tmp_path / "log").fingerprint(b"salt") == expected

@@ -243,7 +243,7 @@ def test_no_mass_of_one_count_is_below_the_true_one(rate: Fraction) -> None:
 
 def test_the_filter_refuses_disclosures_beyond_half_of_delta() -> None:
     account = Account(BUDGET, CompositionRule.RENYI).charge(RareDisclosure(4e-7))
-    with pytest.raises(BudgetError, match="privacy filter"):
+    with pytest.raises(BudgetError, match="by the rule renyi"):
         account.charge(RareDisclosure(2e-7))
     with pytest.raises(ParameterError, match="greater than 0 for the rule renyi"):
         Account(Guarantee(GuaranteeKind.PURE, Neighbours.ADD_REMOVE, 4.0), CompositionRule.RENYI)

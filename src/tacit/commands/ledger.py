@@ -31,8 +31,7 @@ def init(
         typer.Option("--budget-epsilon", help="What all releases together may cost (ε).", show_default=False),
     ],
     delta: Annotated[
-        float,
-        typer.Option("--budget-delta", help="The probability that may be lost in all (δ)."),
+        float, typer.Option("--budget-delta", help="The chance that may be lost in all (δ).")
     ] = 0.0,
     neighbours: Annotated[
         Literal["add-remove", "replace"],
@@ -130,13 +129,9 @@ def show(path: LedgerFile) -> None:
 
     shown: list[str | Text | Table] = []
     if older:
-        shown.append(
-            Text.assemble(
-                ("This is not the newest copy of this ledger:", "bold red"),
-                f" at least {older} of its entries are missing that this machine has seen. More was spent, "
-                "and less is left, than it says.",
-            )
-        )
+        said = f" at least {older} of its entries are missing that this machine has seen. More was spent, and"
+        said += " less is left, than it says."
+        shown.append(Text.assemble(("This is not the newest copy of this ledger:", "bold red"), said))
     emit(result, *shown, *_shown(path, state, left))
 
 
@@ -160,15 +155,13 @@ def verify(
     ledger = Ledger(path)
     state = ledger.verify(head)
     require_newest(ledger)
-    result = _summary(path, state) | {"valid": True, "head_found": head is not None}
-
     unseen = (
         "The chain shows changes inside it. Whether its end was cut off, or all of it rewritten, shows only "
         "against a hash published earlier: --head."
     )
     counted = f": {state.length} entries, {len(state.account.charged)} charges within the budget"
     emit(
-        result,
+        _summary(path, state) | {"valid": True, "head_found": head is not None},
         Text.assemble(("sound", "green"), counted),
         unseen if head is None else "The published hash is in the chain: nothing up to it was changed.",
         *_warnings(state),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,6 +106,11 @@ def stages() -> Iterator[Callable[[str], None]]:
     Whole sentences stay on the screen, and so do warnings.
     """
     console, begun = stderr(), time.monotonic()
+    if "pandas" not in sys.modules:  # Arrow loads it at its first array, in 0.25 seconds, unless that fails
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+        with suppress(AttributeError, ImportError):
+            import_module("pyarrow").array([0])
+        del sys.modules["pandas"]
 
     def warned(message: Warning | str, *_details: Any, **_more: Any) -> None:
         console.print(f"[bold red]warning:[/] {escape(str(message))}", soft_wrap=True)

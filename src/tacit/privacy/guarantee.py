@@ -25,6 +25,12 @@ TENFOLD = 10
 """How many times δ the chance is for which a loss is stated (:meth:`Guarantee.but_for`)."""
 
 
+def require(holds: bool, name: str, value: object, rule: str) -> None:
+    """Refuse a parameter's value unless its rule holds."""
+    if not holds:
+        raise ParameterError.outside(name, value, rule)
+
+
 class Neighbours(StrEnum):
     """Which two logs must be hard to tell apart."""
 
@@ -77,14 +83,12 @@ class Guarantee:
     k: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.epsilon >= 0:
-            raise ParameterError.outside("epsilon", self.epsilon, "at least 0")
-        if not 0 <= self.delta <= 1:
-            raise ParameterError.outside("delta", self.delta, "in [0, 1]")
-        if self.kind is GuaranteeKind.PURE and self.delta:
-            raise ParameterError.outside("delta", self.delta, "0 for a pure guarantee")
-        if (self.kind is GuaranteeKind.K_QUERY) != (self.k is not None):
-            raise ParameterError.outside("k", self.k, "given for k-query anonymity, and only for it")
+        pure, k_query = self.kind is GuaranteeKind.PURE, self.kind is GuaranteeKind.K_QUERY
+        require(self.epsilon >= 0, "epsilon", self.epsilon, "at least 0")
+        require(0 <= self.delta <= 1, "delta", self.delta, "in [0, 1]")
+        require(not (pure and self.delta), "delta", self.delta, "0 for a pure guarantee")
+        rule = "given for k-query anonymity, and only for it"
+        require(k_query == (self.k is not None), "k", self.k, rule)
 
     def __str__(self) -> str:
         if self.kind is GuaranteeKind.K_QUERY:

@@ -40,7 +40,6 @@ from tacit.privacy.noise.samplers import (
 )
 from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, limit_of
-from tacit.release.loops.weights import add_weights, squared_norms
 from tacit.release.rounds_analysis import single_deviation
 
 Tables = dict[str, pa.Table]
@@ -69,8 +68,6 @@ class Holdings:
     """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret.
 
     Args:
-        starts: see above.
-        items: see above.
         kinds: how many different items there are; they are numbered from 0.
         words: how many words the text of each item has; None where all have one.
         listed: which items are on the public list; None where there is none.
@@ -102,9 +99,7 @@ class Held(Protocol):
 
 @dataclass(frozen=True)
 class SelectedItems:
-    """Published items by their numbers, with counts and their standard deviations.
-
-    Items that are published without counts have empty arrays of both.
+    """Published items by their numbers, with counts and their standard deviations, or empty arrays of both.
 
     Args:
         items: their numbers.
@@ -414,6 +409,8 @@ def noisy_weights(
     least: int = 0,
 ) -> Whole:
     """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
+    from tacit.release.loops.weights import add_weights  # numba, which other releases do without
+
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     add_weights(holdings.starts, holdings.items, values, least, totals)
     return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
@@ -494,6 +491,8 @@ def take_tally(
     schedule: schedules.Tally, holdings: Holdings, found: Found, source: RandomSource
 ) -> SelectedItems:
     """Count the found items; which they are is public by now."""
+    from tacit.release.loops.weights import squared_norms
+
     if not found.items.size:
         return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
     relative = stepped(schedule.weighing, found.first)

@@ -1,45 +1,33 @@
 """What several events on one data set promise together, and the account of a budget.
 
-Three rules, each a theorem, each for one neighbour relation at a time:
+Three rules, each a theorem (docs/guarantees/ledger.md), each for one neighbour relation at a time:
 
-- **basic**: ε and δ add up. It holds also when later events are chosen after seeing earlier
-  results, so that a total may be kept by refusing what would exceed it.
-- **pld**: privacy loss distributions, convolved (:mod:`tacit.privacy.accounting.loss`, every error on the
-  safe side). Far tighter for many equal releases, and it needs δ > 0. It is proven for a series of events
-  that was fixed in advance (stopping early is allowed), so a ledger takes repetitions of one event by it.
-- **renyi**: a privacy filter. Different events, chosen after seeing earlier results,
-  add up by Rényi divergence: less tight than pld, far tighter than basic for many small ones. It needs δ > 0.
-
-A probabilistic guarantee enters as the (ε, δ)-differential privacy it implies. k-query anonymity has no ε
-and does not compose.
-
-**What events are made of**, as accounting needs it:
-
-- counts under discrete Laplace noise, by rate (1/scale) and by how far one user moves a count;
-- Gaussian noise, of which only Σμ² matters;
-- a disclosure: something is revealed outright with this chance.
-
-An event that is known by its (ε, δ) alone is taken for the worst that (ε, δ) admits: randomised response of
-ε, which is one count of rate ε moved by 1, and a disclosure of δ (Kairouz, Oh and Viswanath, "The
-composition theorem for differential privacy").
-
-**The privacy filter.** What each costs is its **Rényi divergence** of one order α, fixed with the budget,
-and the chance of a disclosure outright. Both add up along every course that the releases may take, and a
-release is refused when either sum would pass its limit. docs/guarantees/ledger.md proves that all that is
-ever released is then within the budget:
+- **basic**: ε and δ add up, also when later events are chosen after seeing earlier results.
+- **pld**: privacy loss distributions, convolved (:mod:`tacit.privacy.accounting.loss`). Far tighter for many
+  equal releases, and proven for a series of events that was fixed in advance (stopping early is allowed), so
+  a ledger takes repetitions of one event by it.
+- **renyi**: a privacy filter. Different events, chosen after seeing earlier results, add up by their Rényi
+  divergence of one order α, fixed with the budget, and by their chances of a disclosure outright. A release
+  is refused when either sum would pass its limit:
 
     Σ ρ ≤ B = ε + (ln(δ/2) + ln(α-1) - α·ln(1-1/α))/(α-1),      Σ δ' ≤ δ/2.
+
+Both of the latter need δ > 0. A probabilistic guarantee enters as the (ε, δ)-differential privacy it implies;
+k-query anonymity has no ε and does not compose. An event that is known by its (ε, δ) alone is taken for the
+worst that (ε, δ) admits: randomised response of ε, which is one count of rate ε moved by 1, and a disclosure
+of δ (Kairouz, Oh and Viswanath, "The composition theorem for differential privacy").
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tacit.errors import BudgetError, ParameterError
 from tacit.privacy.accounting.events import (
@@ -52,7 +40,7 @@ from tacit.privacy.accounting.events import (
 )
 from tacit.privacy.accounting.loss import LossDistribution, laplace_loss, lattice_delta, root_above, together
 from tacit.privacy.arithmetic import round_up, sum_up
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours, require
 
 LARGEST_LOSS = 50.0
 """Beyond this ε of a single event a guarantee is meaningless, and the lattices of losses grow large."""
@@ -73,20 +61,22 @@ class Parts:
     disclosure: float
 
 
-def parts_of_events(events: Iterable[Event], times: int = 1) -> Parts:
+def parts_of_events(events: Iterable[Event] | Mapping[Event, int], times: int = 1) -> Parts:
+    """What so many of these events are made of, each named once or with how many of it there are."""
     counts: Counter[tuple[Fraction, int]] = Counter()
     gathered = [Fraction(0), Fraction(0)]
-    for event in events:
-        _gather(event, counts, gathered)
-    disclosure = min(1.0, round_up(gathered[1] * times))
-    listed = tuple(sorted(((key, number * times) for key, number in counts.items() if number)))
-    return Parts(listed, gathered[0] * times, disclosure)
+    for event, number in Counter(events).items():
+        _gather(event, number * times, counts, gathered)
+    listed = tuple(sorted((key, number) for key, number in counts.items() if number))
+    return Parts(listed, gathered[0], min(1.0, round_up(gathered[1])))
 
 
-def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[Fraction]) -> None:
+def _gather(
+    event: Event, times: int, counts: Counter[tuple[Fraction, int]], gathered: list[Fraction]
+) -> None:
     if isinstance(event, Composed):
         for part in event.parts:
-            _gather(part, counts, gathered)
+            _gather(part, times, counts, gathered)
         return
     promise = event.guarantee
     if promise.kind is GuaranteeKind.K_QUERY:
@@ -96,20 +86,20 @@ def _gather(event: Event, counts: Counter[tuple[Fraction, int]], gathered: list[
         raise ParameterError.outside("epsilon", promise.epsilon, rule)
     if isinstance(event, LaplaceCounts):
         if event.counts:
-            counts[1 / Fraction(event.scale), event.step] += event.counts
+            counts[1 / Fraction(event.scale), event.step] += times * event.counts
     elif isinstance(event, ThresholdedCounts):
-        counts[1 / Fraction(event.scale), 1] += event.counts
-        gathered[1] += event.counts * Fraction(event.chance)
+        counts[1 / Fraction(event.scale), 1] += times * event.counts
+        gathered[1] += times * event.counts * Fraction(event.chance)
     elif isinstance(event, RareDisclosure):
-        gathered[1] += Fraction(event.delta)
+        gathered[1] += times * Fraction(event.delta)
     elif isinstance(event, GaussianRounds):
-        gathered[0] += Fraction(event.mu) ** 2
-        gathered[1] += _beside(event)
+        gathered[0] += times * Fraction(event.mu) ** 2
+        gathered[1] += times * _beside(event)
     else:
         approximate = promise.as_approximate()
         if approximate.epsilon:
-            counts[Fraction(approximate.epsilon), 1] += 1
-        gathered[1] += Fraction(approximate.delta)
+            counts[Fraction(approximate.epsilon), 1] += times
+        gathered[1] += times * Fraction(approximate.delta)
 
 
 def _beside(event: GaussianRounds) -> Fraction:
@@ -190,9 +180,12 @@ def decimal(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def basic_composition(guarantees: Sequence[Guarantee], neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+def basic_composition(
+    guarantees: Iterable[Guarantee] | Mapping[Guarantee, int], neighbours: Neighbours
+) -> tuple[Fraction, Fraction]:
     """The sums of ε and of δ, exactly, under ``neighbours``; a mixture of relations is refused."""
-    for guarantee in guarantees:
+    epsilon = delta = Fraction(0)
+    for guarantee, times in Counter(guarantees).items():
         if guarantee.neighbours is not neighbours:
             raise ParameterError(
                 f"a guarantee for {guarantee.neighbours.words} does not add to one for {neighbours.words}.",
@@ -200,15 +193,14 @@ def basic_composition(guarantees: Sequence[Guarantee], neighbours: Neighbours) -
             )
         if guarantee.kind is GuaranteeKind.K_QUERY or not math.isfinite(guarantee.epsilon):
             raise ParameterError("an event without a finite epsilon does not compose.")
-    epsilon = sum((decimal(guarantee.epsilon) for guarantee in guarantees), Fraction(0))
-    delta = sum((decimal(guarantee.delta) for guarantee in guarantees), Fraction(0))
+        epsilon += times * decimal(guarantee.epsilon)
+        delta += times * decimal(guarantee.delta)
     return epsilon, delta
 
 
 def repeated_epsilon(event: Event, times: int, delta: float) -> float:
     """The ε of ``times`` equal events at a total of δ, by privacy loss distributions."""
-    if not delta > 0:
-        raise ParameterError.outside("delta", delta, "greater than 0 for composition by privacy loss")
+    require(delta > 0, "delta", delta, "greater than 0 for composition by privacy loss")
     if times == 0:
         return 0.0
     return loss_of(event, times).epsilon(delta)
@@ -281,15 +273,15 @@ class Account:
 
     def total(self) -> tuple[float, float]:
         """The ε and δ of all that was charged, by the account's rule."""
-        epsilon, delta = self._sums()
+        epsilon, delta = self._sums(self._counted)
         if self.rule is CompositionRule.BASIC or not self.charged:
             return float(epsilon), float(delta)
         if self.rule is CompositionRule.RENYI:
-            divergence, disclosure = self._divergence()
             found = self._filter()
+            divergence, disclosure = renyi_cost(parts_of_events(self._counted), found.order)
             return found.epsilon(divergence), sum_up([found.disclosure, disclosure])
         tight = repeated_epsilon(self.charged[0], len(self.charged), self.budget.delta)
-        if self._sums_fit() and float(epsilon) <= tight:
+        if self._sums_fit(self._counted) and float(epsilon) <= tight:
             return float(epsilon), float(delta)
         return tight, self.budget.delta
 
@@ -318,69 +310,62 @@ class Account:
             self.charge(event)
         except (BudgetError, ParameterError):
             return 0
-        low, high = 1, 2
-        while high < _MOST_REPETITIONS and self._fits_times(event, high):
-            low, high = high, 2 * high
-        high = min(high, _MOST_REPETITIONS + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._fits_times(event, middle):
-                low = middle
-            else:
-                high = middle
-        return low
+        high = 2
+        while high < _MOST_REPETITIONS and self._fit(self._counted + Counter({event: high})):
+            high *= 2
+        tried = range(high // 2 + 1, min(high, _MOST_REPETITIONS + 1))
+        return high // 2 + bisect_left(
+            tried, True, key=lambda times: not self._fit(self._counted + Counter({event: times}))
+        )
 
-    def _fits_times(self, event: Event, times: int) -> bool:
-        return Account(self.budget, self.rule, self.charged + (event,) * times).within_budget()
+    @cached_property
+    def _counted(self) -> Counter[Event]:
+        """How many there are of each event charged: a ledger has many, and few that differ."""
+        return Counter(self.charged)
 
     def _filter(self) -> RenyiFilter:
         return RenyiFilter.of(self.budget.epsilon, self.budget.delta)
 
-    def _divergence(self) -> tuple[float, float]:
-        """The sum of divergences of the filter's order, and of the chances of a disclosure."""
-        return renyi_cost(parts_of_events(self.charged), self._filter().order)
+    def _sums(self, charged: Counter[Event]) -> tuple[Fraction, Fraction]:
+        promised = Counter[Guarantee]()
+        for event, times in charged.items():
+            promised[event.guarantee] += times
+        return basic_composition(promised, self.budget.neighbours)
 
-    def _sums(self) -> tuple[Fraction, Fraction]:
-        return basic_composition([event.guarantee for event in self.charged], self.budget.neighbours)
-
-    def _sums_fit(self) -> bool:
-        epsilon, delta = self._sums()
+    def _sums_fit(self, charged: Counter[Event]) -> bool:
+        epsilon, delta = self._sums(charged)
         grace = 1 + _SLACK_ACCOUNT
         return epsilon <= decimal(self.budget.epsilon) * grace and delta <= decimal(self.budget.delta) * grace
 
     def within_budget(self) -> bool:
         """Whether all that was charged fits (by the sums, or by the tighter rule if the account has it)."""
-        if not all(math.isfinite(event.guarantee.epsilon) for event in self.charged):
+        return self._fit(self._counted)
+
+    def _fit(self, charged: Counter[Event]) -> bool:
+        if not all(math.isfinite(event.guarantee.epsilon) for event in charged):
             return False
         if self.rule is CompositionRule.RENYI:
             # The filter alone: whichever of two theorems fits best on each course would be neither.
-            divergence, disclosure = self._divergence()
             found = self._filter()
+            divergence, disclosure = renyi_cost(parts_of_events(charged), found.order)
             return divergence <= found.limit and disclosure <= found.disclosure
-        if self._sums_fit():
+        if self._sums_fit(charged):
             return True
         if self.rule is CompositionRule.BASIC:
             return False
-        first = self.charged[0]
-        return repeated_epsilon(first, len(self.charged), self.budget.delta) <= self.budget.epsilon
+        ((event, times),) = charged.items()
+        return repeated_epsilon(event, times, self.budget.delta) <= self.budget.epsilon
 
     def _refusal(self, event: Event) -> BudgetError:
         asked, left = event.guarantee, self.remaining()
-        if self.rule is CompositionRule.PLD and math.isfinite(asked.epsilon):
-            total = repeated_epsilon(event, len(self.charged) + 1, self.budget.delta)
-            over = (
-                f"; the total at delta {self.budget.delta:g} would be epsilon {total:.6g}, over the budget "
-                f"of {self.budget.epsilon:g} by {total - self.budget.epsilon:.3g}."
-            )
-        elif self.rule is CompositionRule.RENYI and math.isfinite(asked.epsilon):
-            epsilon, delta = Account(self.budget, self.rule, (*self.charged, event)).total()
-            over = (
-                f"; by the privacy filter the total would be (epsilon {epsilon:.6g}, delta {delta:.3g}) of "
-                f"{_pair(self.budget)}."
-            )
-        else:
+        if self.rule is CompositionRule.BASIC or not math.isfinite(asked.epsilon):
             over_epsilon, over_delta = asked.epsilon - left.epsilon, asked.delta - left.delta
             over = f", too much by epsilon {max(0.0, over_epsilon):.6g} and delta {max(0.0, over_delta):.3g}."
+        else:
+            total = Account(self.budget, self.rule, (*self.charged, event)).spent()
+            over = (
+                f"; by the rule {self.rule.value} the total would be {_pair(total)} of {_pair(self.budget)}."
+            )
         return BudgetError(
             f"the budget does not allow this release: requested {_pair(asked)}, remaining "
             f"{_pair(left)}{over}",

@@ -12,12 +12,13 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol, cast, runtime_checkable
 
 from tacit.errors import ParameterError
 from tacit.privacy.accounting.loss import lattice_delta, split_delta
 from tacit.privacy.arithmetic import per_scale, sum_up
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours, require
 
 
 @runtime_checkable
@@ -56,7 +57,7 @@ class ApproximateDp:
             remedy = "Record it as KQueryRelease."
             raise ParameterError("a k-query release has no guarantee to charge.", remedy)
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         return self.promise
 
@@ -89,12 +90,10 @@ class LaplaceCounts(_Stored):
     def __post_init__(self) -> None:
         if not (self.scale >= 0 and math.isfinite(self.scale)):
             raise ParameterError.outside("the scale of the noise", self.scale, "finite and at least 0")
-        if self.counts < 0:
-            raise ParameterError.outside("the counts one user moves", self.counts, "at least 0")
-        if self.step < 1:
-            raise ParameterError.outside("the step of a count", self.step, "at least 1")
+        require(self.counts >= 0, "the counts one user moves", self.counts, "at least 0")
+        require(self.step >= 1, "the step of a count", self.step, "at least 1")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         return Guarantee(GuaranteeKind.PURE, self.neighbours, sum_up([self.loss]))
 
@@ -116,10 +115,9 @@ class RareDisclosure(_Stored):
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        if not 0 <= self.delta <= 1:
-            raise ParameterError.outside("delta", self.delta, "in [0, 1]")
+        require(0 <= self.delta <= 1, "delta", self.delta, "in [0, 1]")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, 0.0, self.delta)
 
@@ -145,10 +143,9 @@ class GaussianRounds(_Stored):
     def __post_init__(self) -> None:
         if not (self.mu >= 0 and self.epsilon >= 0 and math.isfinite(self.epsilon)):
             raise ParameterError.outside("mu and epsilon", min(self.mu, self.epsilon), "at least 0")
-        if not 0 <= self.disclosure <= 1:
-            raise ParameterError.outside("the disclosure", self.disclosure, "in [0, 1]")
+        require(0 <= self.disclosure <= 1, "the disclosure", self.disclosure, "in [0, 1]")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         if not math.isfinite(self.mu):
             return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, math.inf, 1.0)
@@ -174,7 +171,7 @@ class Composed:
         if any(part.guarantee.kind is GuaranteeKind.K_QUERY for part in self.parts):
             raise ParameterError("a k-query release has no epsilon and cannot be composed.")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         promises = [part.guarantee for part in self.parts]
         epsilon = sum_up(_losses(self))
@@ -211,12 +208,11 @@ class ThresholdedCounts(_Stored):
     def __post_init__(self) -> None:
         if not (self.scale > 0 and math.isfinite(self.scale)):
             raise ParameterError.outside("the scale of the noise", self.scale, "finite and above 0")
-        if self.counts < 1 or not 0 <= self.chance <= 1:
-            raise ParameterError.outside("the chance of a key", self.chance, "in [0, 1]")
+        require(self.counts >= 1 and 0 <= self.chance <= 1, "the chance of a key", self.chance, "in [0, 1]")
         if self.neighbours is not Neighbours.ADD_REMOVE:
             raise ParameterError("counts stated by a split are for adding or removing a user.")
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         delta = split_delta(1 / Fraction(self.scale), self.counts, self.chance, self.epsilon)
         return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, self.epsilon, delta)
@@ -235,7 +231,7 @@ class KQueryRelease(_Stored):
 
     k: int
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         return Guarantee(GuaranteeKind.K_QUERY, Neighbours.ADD_REMOVE, k=self.k)
 
@@ -260,8 +256,7 @@ def event_from_dict(form: Mapping[str, Any]) -> Event:
             return ApproximateDp(Guarantee.from_dict(form["guarantee"]))
         if form["event"] == "composed":
             return Composed(tuple(event_from_dict(part) for part in form["parts"]))
-        if form["event"] not in _KINDS:
-            raise ParameterError.outside("the event", form["event"], "one that this version of Tacit knows")
+        require(form["event"] in _KINDS, "the event", form["event"], "one that this version of Tacit knows")
         kind: Any = _KINDS[form["event"]]
         made: Event = kind(**{each.name: _READ[each.type](form[each.name]) for each in fields(kind)})
         return made

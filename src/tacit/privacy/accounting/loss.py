@@ -1,8 +1,7 @@
-"""Privacy loss of integer noise, with every error on the safe side.
+"""Privacy loss of integer noise, with every error on the safe side (docs/guarantees/ledger.md, adaptive.md).
 
-**Tails of the normal distribution**, in integer arithmetic. P(Z ≥ x) = 1/2 - φ(x)·Σ_k x^(2k+1)/(2k+1)!! for
-x ≥ 0, φ(x) = exp(-x²/2)/√(2π). All terms are positive, every step rounds outwards, and enough digits are
-carried that the subtraction leaves as many as were asked for.
+**Tails of the normal distribution**, in integer arithmetic: P(Z ≥ x) = 1/2 - φ(x)·Σ_k x^(2k+1)/(2k+1)!!, with
+every step rounded outwards and digits enough that the subtraction leaves as many as were asked for.
 
 **Gaussian noise.** A mechanism is μ-Gaussian private if telling two neighbouring logs apart is no easier than
 telling N(0, 1) from N(μ, 1). At every ε it is then (ε, δ)-differentially private with
@@ -10,22 +9,16 @@ telling N(0, 1) from N(μ, 1). At every ε it is then (ε, δ)-differentially pr
     δ(ε; μ) = P(Z ≥ ε/μ - μ/2) - e^ε·P(Z ≥ ε/μ + μ/2).
 
 Rounds of noise s_r on vectors that a user moves by at most 1 in L2, each chosen after seeing the earlier
-ones, compose to μ² = Σ 1/s_r² (Dong, Roth and Su, "Gaussian differential privacy", corollary 3.3).
+ones, compose to μ² = Σ 1/s_r² (Dong, Roth and Su, "Gaussian differential privacy", corollary 3.3). Discrete
+Gaussian noise of σ is up to a factor e^a a function of normal noise of variance σ² - η², so that δ ≤ e^a·δ(ε
+- 2a; μ), with μ from the smaller variances and a of order 10^-26.
 
-**On the integers.** Discrete Gaussian noise of σ does not promise what the normal of the same σ does. But up
-to a factor e^a it *is* a function of normal noise of variance σ² - η²: docs/guarantees/adaptive.md, "From
-the normal to the integers". Hence δ ≤ e^a·δ(ε - 2a; μ), with μ from the smaller variances and a of order
-10^-26.
-
-**Privacy loss distributions.** The **privacy loss** of an outcome is the logarithm of how much likelier it
-is under one log than under its neighbour. Losses of independent parts add, so their distributions are
-convolved; at a total ε the release is (ε, δ)-differentially private with δ = E[(1 - e^(ε - loss))₊].
-
-Here every number errs upwards, by proof. Losses lie on a lattice, exactly where noise is discrete Laplace,
-rounded up otherwise. Masses are floats that are not below the true ones: a sum of n products of positive
-floats is off by a part of (n + 1)·2^-53 at most, in whatever order it is taken, and is raised by more than
-that. Convolutions are direct; a Fourier transform would leave an error of 10^-16 of the *largest* mass in
-every cell, which is far above the masses that a small δ is made of.
+**Privacy loss distributions.** The loss of an outcome is the logarithm of how much likelier it is under one
+log than under its neighbour; losses of independent parts add, and δ = E[(1 - e^(ε - loss))₊]. Every number
+errs upwards, by proof. Losses lie on a lattice, exactly where noise is discrete Laplace, rounded up
+otherwise. A sum of n products of positive floats is off by a part of (n + 1)·2^-53 at most, and is raised by
+more than that. Convolutions are direct: a Fourier transform would leave an error of 10^-16 of the *largest*
+mass in every cell, far above the masses that a small δ is made of.
 """
 
 from __future__ import annotations
@@ -39,8 +32,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import InfeasibleError, ParameterError
+from tacit.errors import InfeasibleError
 from tacit.privacy.arithmetic import Enclosure, enclose_exponential, enclose_fraction, multiply, round_up
+from tacit.privacy.guarantee import require
 
 _PI_DIGITS = (
     "314159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214808651"
@@ -130,8 +124,7 @@ def lattice_delta(epsilon: float | Fraction, mu: float | Fraction) -> float:
 
 
 def _delta(epsilon: Fraction, mu: Fraction) -> Fraction:
-    if mu < 0 or epsilon < 0:
-        raise ParameterError.outside("epsilon and mu", float(min(mu, epsilon)), "at least 0")
+    require(mu >= 0 and epsilon >= 0, "epsilon and mu", float(min(mu, epsilon)), "at least 0")
     if mu == 0:
         return Fraction(0)
     near = enclose_upper_tail(epsilon / mu - mu / 2, _BITS)
@@ -143,8 +136,7 @@ def _delta(epsilon: Fraction, mu: Fraction) -> Fraction:
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest μ (to 12 digits) with δ(ε; μ) ≤ δ."""
-    if not (epsilon >= 0 and 0 < delta < 1):
-        raise ParameterError.outside("delta", delta, "in (0, 1)")
+    require(epsilon >= 0 and 0 < delta < 1, "delta", delta, "in (0, 1)")
     low, high = Fraction(0), Fraction(1)
     while lattice_delta(epsilon, high) <= delta:
         low, high = high, 2 * high
@@ -235,8 +227,7 @@ def _convolved(one: LossDistribution, other: LossDistribution) -> LossDistributi
 
 def _repeated(loss: LossDistribution, times: int) -> LossDistribution:
     """``times`` independent copies together, by repeated doubling."""
-    if times < 1:
-        raise ParameterError.outside("the number of releases", times, "at least 1")
+    require(times >= 1, "the number of releases", times, "at least 1")
     power = loss
     while not times & 1:
         power, times = _convolved(power, power), times >> 1

@@ -25,51 +25,22 @@ whose user numbers were drawn anew, or whose queries were normalised otherwise. 
 to be named.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tacit.errors import LogError
 from tacit.files import literal_path
 
 LONGEST_OPENING = 1000
 """Records that take part: the earliest ones of the log, or all of a shorter one."""
-
-
-def opening_fingerprint(log: str | Path, salt: bytes) -> str:
-    """HMAC-SHA-256 under ``salt`` of a log's earliest records (of an empty log: of nothing)."""
-    *_, last = _digests(log)
-    return hmac.new(salt, last, hashlib.sha256).hexdigest()
-
-
-def begins_as(log: str | Path, salt: bytes, fingerprint: str) -> bool:
-    """Whether the log of this fingerprint is the beginning of ``log``; every log begins as the empty one."""
-    found = False
-    for digest in _digests(log):  # all of them, so that the time taken tells nothing either
-        found |= hmac.compare_digest(hmac.new(salt, digest, hashlib.sha256).hexdigest(), fingerprint)
-    return found
-
-
-def _digests(log: str | Path) -> Iterator[bytes]:
-    """SHA-256 of the openings of 0, 1, 2, … records. Secret: they are derived from raw records."""
-    digest = hashlib.sha256()
-    yield digest.digest()
-    earliest = _query(
-        log,
-        f"""SELECT epoch_us("time"), "user", query, coalesce(url, '') FROM {_LOG} """
-        """ORDER BY "time", "user", query, url NULLS FIRST LIMIT $longest""",
-        {"longest": LONGEST_OPENING},
-    )
-    for row in earliest:
-        for field in row:
-            text = str(field).encode()
-            digest.update(len(text).to_bytes(8, "little") + text)
-        yield digest.digest()
-
-
 MARKS = 256
 """Marks in a sketch; fewer where a log has fewer records."""
 LEAST_SHARE = 0.05
@@ -86,6 +57,10 @@ _MARK = f"left(sha256({_RECORD}), 32)"
 # A multiplicative hash of the second (Knuth): which seconds stay is the same in every copy of a log.
 _THIN = """(abs(epoch_us("time") // 1000000) % 4294967296) * 1640531527 % 4294967296 < $bound"""
 _LOG = "read_parquet($log, hive_partitioning=false)"
+_LAST = f"""SELECT max("time") FROM (SELECT "time" FROM {_LOG} ORDER BY "time" LIMIT {LONGEST_OPENING})"""
+_OPENING = f"""min(row(epoch_us("time"), "user", query, coalesce(url, '')), {LONGEST_OPENING})"""
+_READ = f"""SELECT {_OPENING} FILTER ("time" <= $last), list({_MARK}) FILTER ({_THIN}) FROM {_LOG}
+WHERE "time" <= $last OR {_THIN}"""
 
 
 @dataclass(frozen=True)
@@ -98,43 +73,92 @@ class Sketch:
     """Ascending, 32 hexadecimal digits each."""
 
 
-def _query(log: str | Path, sql: str, parameters: dict[str, object]) -> list[tuple[object, ...]]:
-    import duckdb
+class Traces:
+    """What a log is known by. Its texts are read once, and not before they are needed; secret.
 
-    with duckdb.connect() as connection:
-        try:
-            rows: list[tuple[object, ...]] = connection.execute(
-                sql, {"log": literal_path(log), **parameters}
-            ).fetchall()
-        except duckdb.Error:
-            # The message of the engine may quote data; the kind of the problem is enough.
-            raise LogError(f"{log} cannot be read as a search log.", "Check it with tacit stats.") from None
-    return rows
+    Args:
+        log: the log.
+        key: of the marks, where they are looked at.
+    """
+
+    def __init__(self, log: str | Path, key: bytes = b"") -> None:
+        self.log = Path(log)
+        self._key = key.hex()
+
+    @classmethod
+    def of(cls, log: Traces | str | Path, key: bytes = b"") -> Traces:
+        """Those of a log, unless they are known."""
+        return log if isinstance(log, Traces) else cls(log, key)
+
+    @cached_property
+    def _level(self) -> int:
+        import pyarrow.parquet as pq
+
+        records = int(pq.read_metadata(self.log).num_rows)
+        return min(_DEEPEST, max(0, math.ceil(math.log2(max(records, 1) / _THINNED_TO))))
+
+    @cached_property
+    def _read(self) -> tuple[list[tuple[Any, ...]], frozenset[str]]:
+        """The earliest records in order, and all marks of the log's own level."""
+        last = self._query(_LAST, {})[0][0]
+        known = {"key": self._key, "last": last, "bound": _bound(self._level)}
+        ((opening, marks),) = self._query(_READ, known)
+        return opening or [], frozenset(marks or ())
+
+    def _query(self, sql: str, parameters: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        import duckdb
+
+        with duckdb.connect() as connection:
+            try:
+                asked = {"log": literal_path(self.log), **parameters}
+                rows: list[tuple[Any, ...]] = connection.execute(sql, asked).fetchall()
+            except duckdb.Error:
+                # The message of the engine may quote data; the kind of the problem is enough.
+                problem = f"{self.log} cannot be read as a search log."
+                raise LogError(problem, "Check it with tacit stats.") from None
+        return rows
+
+    def fingerprint(self, salt: bytes) -> str:
+        """HMAC-SHA-256 under ``salt`` of the log's earliest records (of an empty log: of nothing)."""
+        return self._openings(salt)[-1]
+
+    def begins_as(self, salt: bytes, fingerprint: str) -> bool:
+        """Whether the log of this fingerprint is the beginning of this; every log begins as the empty one."""
+        # all of them, so that the time taken tells nothing either
+        return sum(hmac.compare_digest(opening, fingerprint) for opening in self._openings(salt)) > 0
+
+    def _openings(self, salt: bytes) -> list[str]:
+        """Fingerprints of the openings of 0, 1, 2, … records."""
+        digests, digest = [hashlib.sha256().digest()], hashlib.sha256()
+        for row in self._read[0]:
+            for field in row:
+                text = str(field).encode()
+                digest.update(len(text).to_bytes(8, "little") + text)
+            digests.append(digest.digest())
+        return [hmac.new(salt, each, hashlib.sha256).hexdigest() for each in digests]
+
+    @property
+    def sketch(self) -> Sketch:
+        """What the register keeps of the log."""
+        return Sketch(self._level, tuple(sorted(self._read[1])[:MARKS]))
+
+    def shows(self, sketches: Iterable[Sketch]) -> list[bool]:
+        """Find which of ``sketches`` are of the data set that the log is a state of."""
+        listed = list(sketches)
+        fuller = [sketch for sketch in listed if sketch.level < self._level]  # of records that were thinned
+        found = self._read[1]
+        if fuller:
+            marks = sorted({mark for sketch in fuller for mark in sketch.marks})
+            least = min(sketch.level for sketch in fuller)
+            sql = f"SELECT {_MARK} FROM {_LOG} WHERE {_THIN} AND {_MARK} IN (SELECT unnest($marks))"
+            known = {"key": self._key, "bound": _bound(least), "marks": marks}
+            found |= {mark for (mark,) in self._query(sql, known)}
+        return [
+            sum(mark in found for mark in sketch.marks) >= max(1, math.ceil(LEAST_SHARE * len(sketch.marks)))
+            for sketch in listed
+        ]
 
 
-def sketch_of(log: str | Path, key: bytes) -> Sketch:
-    import pyarrow.parquet as pq
-
-    records = int(pq.read_metadata(log).num_rows)
-    level = min(_DEEPEST, max(0, math.ceil(math.log2(max(records, 1) / _THINNED_TO))))
-    sql = f"SELECT DISTINCT {_MARK} AS mark FROM {_LOG} WHERE {_THIN} ORDER BY mark LIMIT {MARKS}"
-    rows = _query(log, sql, {"key": key.hex(), "bound": 1 << (32 - level)})
-    return Sketch(level, tuple(str(mark) for (mark,) in rows))
-
-
-def found_in(log: str | Path, sketches: Iterable[Sketch], key: bytes) -> list[bool]:
-    """Find which of ``sketches`` are of the data set that ``log`` is a state of."""
-    listed = list(sketches)
-    found: set[object] = set()
-    for level in {sketch.level for sketch in listed}:
-        marks = sorted({mark for sketch in listed if sketch.level == level for mark in sketch.marks})
-        if marks:
-            sql = f"SELECT DISTINCT mark FROM (SELECT {_MARK} AS mark FROM {_LOG} WHERE {_THIN}) " + (
-                "WHERE mark IN (SELECT unnest($marks))"
-            )
-            known = {"key": key.hex(), "bound": 1 << (32 - level), "marks": marks}
-            found |= {mark for (mark,) in _query(log, sql, known)}
-    return [
-        sum(mark in found for mark in sketch.marks) >= max(1, math.ceil(LEAST_SHARE * len(sketch.marks)))
-        for sketch in listed
-    ]
+def _bound(level: int) -> int:
+    """Below it lie the hashes of the seconds that stay."""
+    return 1 << (32 - level)

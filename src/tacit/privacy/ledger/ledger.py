@@ -25,6 +25,7 @@ add up in one ledger.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,8 @@ from tacit.display import Displayed
 from tacit.errors import InputError, IntegrityError, ParameterError
 from tacit.privacy.accounting.composition import Account, CompositionRule
 from tacit.privacy.accounting.events import Event, event_from_dict
-from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours
-from tacit.privacy.ledger.data_set import begins_as, opening_fingerprint
+from tacit.privacy.guarantee import Guarantee, GuaranteeKind, Neighbours, require
+from tacit.privacy.ledger.data_set import Traces
 from tacit.privacy.ledger.entries import FORMAT, Entry, LedgerState, describe_fragment, read_entry, replay
 from tacit.privacy.ledger.journal import Chain, Journal, Record
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
@@ -102,13 +103,14 @@ class Ledger(Displayed):
 
         register = Register()
         with register.opening():
-            known = register.of_log(log) if log is not None and place("log", log).exists() else []
+            seen = register.traces(place("log", log)) if log is not None else None
+            known = register.of_log(seen) if seen is not None and seen.log.exists() else []
             lost = [entry for entry in known if instead_of_lost and not entry.path.exists()]
             refuse_known([entry for entry in known if entry not in lost])
-            ledger = cls.write(path, budget, label=label, composition=composition, log=log)
+            ledger = cls.write(path, budget, label=label, composition=composition, log=seen)
             for entry in lost:
                 register.forget(entry.id)
-            register.remember(ledger, log)
+            register.remember(ledger, seen)
         return ledger
 
     @classmethod
@@ -119,11 +121,10 @@ class Ledger(Displayed):
         *,
         label: str = "",
         composition: CompositionRule | str = CompositionRule.BASIC,
-        log: str | Path | None = None,
+        log: Traces | str | Path | None = None,
     ) -> Ledger:
         """Write a new ledger without a look at the register; :meth:`create` is what callers want."""
-        if not isinstance(budget, Guarantee):
-            raise ParameterError.outside("budget", type(budget).__name__, "a Guarantee")
+        require(isinstance(budget, Guarantee), "budget", type(budget).__name__, "a Guarantee")
         rule = member("composition", CompositionRule, composition)
         Account(budget, rule)
         salt = OperatingSystemRandomness().bits(32)
@@ -137,8 +138,9 @@ class Ledger(Displayed):
             "salt": salt.hex(),  # also what tells apart two ledgers that are opened alike at the same time
         }
         if log is not None:
-            refuse_second_ledger(path, log)
-            first["fingerprint"] = opening_fingerprint(log, salt)
+            seen = Traces.of(log)
+            refuse_second_ledger(path, seen.log)
+            first["fingerprint"] = seen.fingerprint(salt)
         Journal.create(place("path", path), first)
         return cls(path)
 
@@ -209,13 +211,14 @@ class Ledger(Displayed):
         ledger = cls.open(path)
         register = Register()
         with register.opening():
-            known = register.of_log(place("log", log))
+            seen = register.traces(place("log", log))
+            known = register.of_log(seen)
             others = [entry for entry in known if entry.id != ledger.identity]
             refuse_known([entry for entry in others if entry.path.exists()])
             for entry in others:
                 register.forget(entry.id)
             register.forget(ledger.identity)  # taken as it is, however much older than known
-            register.remember(ledger, log)
+            register.remember(ledger, seen)
         length = ledger.state().length
         return ledger, sum(max(0, each.entries - length) for each in known if each.id == ledger.identity)
 
@@ -290,58 +293,54 @@ class Ledger(Displayed):
 
         To be called before the release is put in its place: then nothing is ever published without its note.
         """
-        number = entry if isinstance(entry, int) else entry.number
         if not _SHA256.fullmatch(manifest):
             raise ParameterError("the manifest's hash must be 64 hexadecimal digits (SHA-256).")
 
-        def noted(chain: Chain) -> Record:
-            found = self._charge(chain, number)
+        def refuse(found: Entry) -> None:
             if found.manifest is not None:
-                raise InputError(
-                    f"entry {number} was released already.", "Charge a new entry for a new release."
-                )
-            return {"type": "noted", "time": _now(), "of": number, "manifest": manifest}
+                problem = f"entry {found.number} was released already."
+                raise InputError(problem, "Charge a new entry for a new release.")
 
-        self._journal.append(noted, describe_fragment=_torn)
+        self._note("noted", entry, refuse, manifest=manifest)
+
+    def confirm_release(self, entry: Entry | int) -> None:
+        """Say that what was noted is published: to be called once the release is in its place."""
+
+        def refuse(found: Entry) -> None:
+            if found.manifest is None or found.published:
+                problem = f"entry {found.number} of the ledger is no release that was noted and not yet"
+                raise InputError(f"{problem} published.", "See tacit ledger show.")
+
+        self._note("published", entry, refuse)
 
     def note_step(self, entry: Entry, step: int, mark: str) -> None:
         """Take a number of a series, for good, before noise is drawn for it; ``mark`` is of its state."""
 
-        def noted(chain: Chain) -> Record:
-            if step <= (taken := self._charge(chain, entry.number).step):
+        def refuse(found: Entry) -> None:
+            if step <= found.step:
                 raise InputError(
-                    f"step {step} of the series was taken already; the ledger is at {taken}.",
+                    f"step {step} of the series was taken already; the ledger is at {found.step}.",
                     "Nothing was drawn. Another process may be publishing the same week.",
                 )
-            return {"type": "step", "time": _now(), "of": entry.number, "step": step, "mark": mark}
 
-        self._journal.append(noted, describe_fragment=_torn)
+        self._note("step", entry, refuse, step=step, mark=mark)
 
     def note_issue(self, entry: Entry, manifest: str) -> None:
         """Bind the charge of a series to a week's manifest, before the week is put in its place."""
-        record = {"type": "issued", "time": _now(), "of": entry.number, "manifest": manifest}
-        self._journal.append(lambda _: record, describe_fragment=_torn)
+        self._note("issued", entry, lambda _: None, manifest=manifest)
 
-    def _charge(self, chain: Chain, number: int) -> Entry:
-        found = {known.number: known for known in self._replayed(chain).entries}.get(number)
-        if found is None:
-            raise InputError(f"entry {number} of the ledger is no charge.", "See tacit ledger show.")
-        return found
+    def _note(self, kind: str, of: Entry | int, refuse: Callable[[Entry], None], **said: Any) -> None:
+        """Append what is said of a charge, unless ``refuse`` raises."""
+        number = of if isinstance(of, int) else of.number
 
-    def confirm_release(self, entry: Entry | int) -> None:
-        """Say that what was noted is published: to be called once the release is in its place."""
-        number = entry if isinstance(entry, int) else entry.number
+        def noted(chain: Chain) -> Record:
+            found = {known.number: known for known in self._replayed(chain).entries}.get(number)
+            if found is None:
+                raise InputError(f"entry {number} of the ledger is no charge.", "See tacit ledger show.")
+            refuse(found)
+            return {"type": kind, "time": _now(), "of": number, **said}
 
-        def published(chain: Chain) -> Record:
-            found = self._charge(chain, number)
-            if found.manifest is None or found.published:
-                raise InputError(
-                    f"entry {number} of the ledger is no release that was noted and not yet published.",
-                    "See tacit ledger show.",
-                )
-            return {"type": "published", "time": _now(), "of": number}
-
-        self._journal.append(published, describe_fragment=_torn)
+        self._journal.append(noted, describe_fragment=_torn)
 
     def chain(self) -> Chain:
         """The entries as they stand in the file, every hash checked."""
@@ -368,12 +367,12 @@ class Ledger(Displayed):
             )
         return self._replayed(chain)
 
-    def require_log(self, log: str | Path) -> None:
+    def require_log(self, log: Traces | str | Path) -> None:
         """Refuse if this ledger was bound to a log that began otherwise (a ledger may be bound to none)."""
         opened = self._journal.read().records[0]
         if "fingerprint" not in opened:
             return
-        if not begins_as(log, bytes.fromhex(opened["salt"]), opened["fingerprint"]):
+        if not Traces.of(log).begins_as(bytes.fromhex(opened["salt"]), opened["fingerprint"]):
             raise InputError(
                 "this ledger was opened for another data set.",
                 "Use the ledger of the data set that you release.",
@@ -392,10 +391,8 @@ def budget_of(
         return None
     rule = "a finite number, at least 0"
     epsilon, delta = real(f"{names}epsilon", epsilon, rule), real(f"{names}delta", delta, rule)
-    if epsilon < 0:
-        raise ParameterError.outside(f"{names}epsilon", epsilon, "at least 0")
-    if not 0 <= delta <= 1:
-        raise ParameterError.outside(f"{names}delta", delta, "in [0, 1]")
+    require(epsilon >= 0, f"{names}epsilon", epsilon, "at least 0")
+    require(0 <= delta <= 1, f"{names}delta", delta, "in [0, 1]")
     kind = GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE
     return Guarantee(kind, member("neighbours", Neighbours, neighbours), epsilon, delta)
 

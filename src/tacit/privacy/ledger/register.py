@@ -19,6 +19,7 @@ looked up in the register before its ledger is opened:
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from tacit.errors import InputError, IntegrityError
 from tacit.files import state_directory
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger.data_set import Sketch, found_in, sketch_of
+from tacit.privacy.ledger.data_set import Sketch, Traces
 from tacit.privacy.ledger.ledger import Ledger, default_ledger, refuse_second_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 
@@ -106,7 +107,7 @@ class Register:
         """The secret key of all sketches, made when first needed."""
         path = self.folder / "sketch.key"
         if not path.exists():
-            fresh = self.folder / f".sketch.key.{os.getpid()}"
+            fresh = self.folder / f".sketch.key.{os.getpid()}-{threading.get_ident()}"
             handle = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(OperatingSystemRandomness().bits(_KEY_BYTES))
@@ -128,7 +129,11 @@ class Register:
             ).fetchall()
         return [Known(row[0], Path(row[1]), *row[2:]) for row in rows]
 
-    def of_log(self, log: str | Path) -> list[Known]:
+    def traces(self, log: str | Path) -> Traces:
+        """What ``log`` is known by in this register."""
+        return Traces(log, self._key())
+
+    def of_log(self, log: Traces | str | Path) -> list[Known]:
         """The ledgers of the data set that ``log`` is a state of: none, one, or several by mistake."""
         known = {entry.id: entry for entry in self.all()}
         with self._connection() as connection:
@@ -136,11 +141,11 @@ class Register:
         sketches = [Sketch(level, tuple(marks.split())) for _, level, marks in rows]
         if not sketches:
             return []
-        matches = found_in(log, sketches, self._key())
+        matches = Traces.of(log, self._key()).shows(sketches)
         ids = dict.fromkeys(row[0] for row, same in zip(rows, matches, strict=True) if same)
         return [known[ledger] for ledger in ids if ledger in known]
 
-    def remember(self, ledger: Ledger, log: str | Path | None = None) -> None:
+    def remember(self, ledger: Ledger, log: Traces | str | Path | None = None) -> None:
         """Note the ledger as it is now and, with ``log``, the state of its data set."""
         chain = ledger.chain()
         first, identity = chain.records[0], ledger.identity
@@ -153,7 +158,7 @@ class Register:
                 (identity, place, first["label"], first["time"], chain.head, len(chain.records)),
             )
         if log is not None:
-            sketch = sketch_of(log, self._key())
+            sketch = Traces.of(log, self._key()).sketch
             with self._connection() as connection:
                 for which, rule in (
                     ("first", "NOTHING"),
@@ -254,7 +259,8 @@ def open_ledger(
     place = path.path if isinstance(path, Ledger) else Path(path) if path is not None else default_ledger(log)
     refuse_second_ledger(place, log)
     register = register if register is not None else Register()
-    known = register.of_log(log)
+    seen = register.traces(log)
+    known = register.of_log(seen)
     if not known and not place.exists():
         if budget is None:
             raise _none_there(
@@ -263,12 +269,12 @@ def open_ledger(
             )
         with register.opening():
             # Whoever was here first has opened it; everybody else uses it.
-            known = register.of_log(log)
+            known = register.of_log(seen)
             if not known and not place.exists():
                 ledger = Ledger.write(
-                    place, budget, label=label or log.name, composition=composition, log=log
+                    place, budget, label=label or log.name, composition=composition, log=seen
                 )
-                register.remember(ledger, log)
+                register.remember(ledger, seen)
                 return ledger
     ledger = path if isinstance(path, Ledger) else Ledger(place)
     if place.exists():
@@ -284,10 +290,10 @@ def open_ledger(
     ledger.verify()
     ledger.require_budget(budget)
     if same is None:
-        ledger.require_log(log)
+        ledger.require_log(seen)
     else:
         refuse_older(ledger, same)
-    register.remember(ledger, log)
+    register.remember(ledger, seen)
     return ledger
 
 

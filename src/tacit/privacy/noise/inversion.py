@@ -1,25 +1,19 @@
 """Exact, vectorised inversion: from uniform bits to a value whose distribution is given by thresholds.
 
-Let 0 < F_1 < F_2 < ... < F_n < 1 and let U be uniform on [0, 1). The value drawn is the number of
-thresholds at or under U, so P(value ≥ t) = P(U ≥ F_t) = 1 - F_t. U is never rounded: its binary
-digits are drawn only as far as they are needed to place it between two thresholds.
+Let 0 < F_1 < F_2 < ... < F_n < 1 and let U be uniform on [0, 1). The value drawn is the number of thresholds
+at or under U, so P(value ≥ t) = 1 - F_t. U is never rounded: its binary digits are drawn as far as they are
+needed.
 
-1. The first 16 digits name one of 2^16 cells. In most cells no threshold lies; a table holds their
-   value.
-2. In the others 48 further digits are drawn and compared with the thresholds' own first 64 digits,
-   which were computed with proven bounds.
-3. If all 64 digits agree with those of a threshold, U and the threshold are refined together, 64
-   digits at a time, until they part.
+1. The first 16 digits name one of 2^16 cells. In most no threshold lies; a table holds their value.
+2. In the others 48 further digits are drawn and compared with the thresholds' own first 64 digits, which were
+   computed with proven bounds.
+3. If all 64 agree with those of a threshold, U and the threshold are refined together until they part.
 
-Every step decides on proven inequalities alone, so the value is the one that the infinite sequence
-of digits would have given: exactness rests on the bits being uniform and independent, on nothing else.
-
-**Thresholds.** Those of the geometric distribution rest on exp(-x) for rational x > 0, which is
-transcendental (Lindemann), so that no quotient of 1 - exp(-x) and 1 - exp(-y) is rational for x ≠ y: such a
-threshold is no finite binary fraction, and a gradually drawn uniform number parts from it after finitely
-many digits. A rational threshold may be a finite binary fraction; then U reaches it or not by its known
-digits alone. Of those of the discrete Gaussian, quotients of theta sums, none is known to be one; a table
-that was built has shown that its own are told apart from every binary fraction of 64 digits.
+Every step decides on proven inequalities alone: exactness rests on the bits being uniform and independent, on
+nothing else. Step 3 ends: thresholds of the geometric distribution rest on exp(-x) for rational x > 0, which
+is transcendental (Lindemann), so that none is a finite binary fraction; a rational one is reached or not by
+known digits alone; and a table that was built has shown that its own are told apart from all fractions of 64
+digits.
 """
 
 import contextlib

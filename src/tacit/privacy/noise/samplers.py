@@ -1,33 +1,17 @@
 """Integer noise, exact and vectorised: discrete Laplace, capped Laplace and discrete Gaussian.
 
 No floating-point number is near a sample: every draw is an exact inversion of random bits
-(:mod:`tacit.privacy.noise.inversion`). Proofs: docs/guarantees/noise.md.
+(:mod:`tacit.privacy.noise.inversion`). Proofs: docs/guarantees/noise.md. With a = exp(-1/b):
 
-The **discrete Laplace** distribution of scale b gives P(X = x) = (1-a)/(1+a)·a^|x| with
-a = exp(-1/b); it is the geometric mechanism's noise, and for integer t ≥ 0 P(X ≥ t) = a^t/(1+a).
-A count that one user moves by at most 1 and that gets this noise is 1/b-differentially private,
-with no floating-point number near the sample.
-
-It is drawn as a sign and a geometric magnitude, which its lack of memory splits into independent digits.
-
-The **discrete Gaussian** of parameter σ gives P(X = x) ∝ exp(-x²/(2σ²)) on the integers. What it promises is
-on that page, and it is *not* simply what a continuous normal of the same σ promises.
-
-It is drawn as a fair sign and a magnitude x = q·M + r, with M a power of two near σ/512 and 0 ≤ r < M: q is
-inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)), r is uniform, and the pair is kept with probability
-exp(-(2qMr + r²)/(2σ²)), which is nearly 1. The product of the three is ∝ exp(-(qM + r)²/(2σ²)).
-
-**Capped Laplace** noise never passes a bound, which is what a single thresholded count needs. With a =
-exp(-1/b) and a chance u of a draw at or above 0,
-
-    P(X = x) ∝ u·a^x for x = 0, 1, …, most,      P(X = x) ∝ (1-u)·a^(-1-x) for x = -1, -2, …
-
-Neighbouring values differ in chance by the factor e^(1/b), and by u/(1-u) between -1 and 0: by no more than
-that if a/(1+a) ≤ u ≤ 1/(1+a). So a count moved by 1 is told apart by a factor of at most e^(1/b), but for its
-largest possible value, whose chance is δ. u = 1/(1+a) is discrete Laplace noise with its upper tail cut off;
-a smaller u moves the noise down by a part of a user, so that δ can be met exactly.
-
-Drawn exactly: a side by an exact coin, a magnitude by exact inversion; what lies above is drawn again.
+- **Discrete Laplace** noise of scale b has P(X = x) = (1-a)/(1+a)·a^|x|. It is drawn as a sign and a
+  geometric magnitude, which its lack of memory splits into independent digits.
+- **Discrete Gaussian** noise of σ has P(X = x) ∝ exp(-x²/(2σ²)). It is drawn as a sign and a magnitude x =
+  q·M + r, with M a power of two near σ/512: q is inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)), r
+  is uniform below M, and the pair is kept with probability exp(-(2qMr + r²)/(2σ²)), which is nearly 1.
+- **Capped Laplace** noise never passes a bound, which is what a single thresholded count needs. With a chance
+  u of a draw at or above 0, P(X = x) ∝ u·a^x for x = 0, 1, …, most and ∝ (1-u)·a^(-1-x) for x = -1, -2, … If
+  a/(1+a) ≤ u ≤ 1/(1+a), a count moved by 1 is told apart by a factor of at most e^(1/b), but for its largest
+  possible value, whose chance is δ; u moves the noise by a part of a user, so that δ can be met exactly.
 """
 
 import math
@@ -39,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ParameterError
+from tacit.privacy.guarantee import require
 from tacit.privacy.noise.inversion import (
     ExponentialThreshold,
     GaussianThresholds,
@@ -141,8 +126,7 @@ def exact_scale(scale: float | Fraction) -> Fraction:
 
 
 def _checked_size(size: int) -> int:
-    if size < 0:
-        raise ParameterError.outside("the number of draws", size, "at least 0")
+    require(size >= 0, "the number of draws", size, "at least 0")
     return size
 
 
@@ -166,8 +150,7 @@ def discrete_laplace(scale: float | Fraction, size: int, source: RandomSource) -
 
 def bernoulli(p: float | Fraction, size: int, source: RandomSource) -> NDArray[np.bool_]:
     """``size`` independent draws, each true with probability exactly ``p`` (a float as its binary value)."""
-    if not 0 <= p <= 1:
-        raise ParameterError.outside("the probability", float(p), "in [0, 1]")
+    require(0 <= p <= 1, "the probability", float(p), "in [0, 1]")
     _checked_size(size)
     if p in (0, 1):
         return np.full(size, bool(p))
@@ -186,8 +169,7 @@ def capped_laplace(
         size: how many.
         source: of the random bits.
     """
-    if most < 0:
-        raise ParameterError.outside("the bound of the noise", most, "at least 0")
+    require(most >= 0, "the bound of the noise", most, "at least 0")
     drawn = np.zeros(size, dtype=np.int64)
     left = np.arange(size if scale else 0)
     while left.size:
