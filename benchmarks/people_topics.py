@@ -166,9 +166,8 @@ def main() -> None:
     for name, rest in (("development", 1), ("held out", 0)):
         chosen = [(row["text"], truth) for number, row, truth in found if number % 2 == rest and truth]
         truths = [truth for _, truth in chosen]
-        directions, scores = (
-            topics.scores((text for text, _ in chosen), soft=soft) for soft in (False, True)
-        )
+        texts = [text for text, _ in chosen]
+        directions, scores = topics.directions(texts) @ topics.matrix.T, topics.scores(texts)
         for of, compared in (("directions alone", directions), ("with soft words", scores)):
             first, three = (right(compared, truths, count) for count in (1, 3))
             print(f"{name:12} {len(chosen):5} articles   {of:17} first {first:.3f}   three {three:.3f}")

@@ -34,7 +34,6 @@ def test_tree_nodes_are_synsets_and_parents_first_hypernyms() -> None:
     assert all(tree.parent[s] == wordnet.hypernyms(s)[0] for s in range(1, len(wordnet)))
     dog = wordnet.synset("dog.n.01")
     assert [wordnet.name(s) for s in wordnet.hypernyms(dog)] == ["canine.n.02", "domestic_animal.n.01"]
-    assert all(dog in wordnet.hyponyms(h) for h in wordnet.hypernyms(dog))
     assert wordnet.tag_counts[dog] == 42
     carnivore = wordnet.synset("carnivore.n.01")
     assert tree.is_ancestor(carnivore, dog) and tree.is_ancestor(carnivore, wordnet.synset("cat.n.01"))

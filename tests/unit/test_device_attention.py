@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from benchmarks.specimens.ambient_histories import history_cases
 from tests.realdata import shared_data
-from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
@@ -87,14 +86,15 @@ def test_words_and_vectors_are_compared_as_defined() -> None:
         bag = {word: times for word, times in TABLE.bag(text).items() if word not in query}
         weights = {word: (1 + np.log(times)) * TABLE.weight[word] for word, times in bag.items()}
         length = np.sqrt(sum(weight**2 for weight in weights.values()))
-        return {word: weight / length for word, weight in weights.items()}, vector(bag)
+        sense = TABLE.units(np.array(list(weights))).T @ list(weights.values())
+        return {word: weight / length for word, weight in weights.items()}, sense / np.linalg.norm(sense)
 
     expected = np.empty((22, 3))
     for row, document in enumerate([DOG, SHIP, *OTHER]):
         for column, result in enumerate(RESULTS):
             (one, left), (two, right) = parts(document), parts(result)
             shared = sum(weight * two.get(word, 0) for word, weight in one.items())
-            expected[row, column] = shared + 0.3 * max(0, left @ right)
+            expected[row, column] = shared + 0.4 * max(0, left @ right - 0.3)
     assert np.allclose(attended.similarity, expected, atol=1e-4)
     relevance = expected.mean(axis=1) + 0.7 * np.array([1, 1] + [0] * 20)
     excess = np.exp((relevance - 0.45) / 0.06)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.unit.test_word_vectors import vector
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attended, Attention, QueryWords, _strongest
@@ -22,7 +21,10 @@ def cleaned(text: str, query: QueryWords) -> tuple[dict[int, float], np.ndarray]
     weights = {number: (1 + math.log(times)) * float(TABLE.weight[number]) for number, times in bag.items()}
     length = math.sqrt(sum(weight**2 for weight in weights.values()))
     scaled = {number: weight / length for number, weight in weights.items()} if length > 0 else {}
-    return scaled, vector(bag) if length > 0 else np.zeros(TABLE.dimensions)
+    sense = np.zeros(TABLE.dimensions)
+    for number, weight in weights.items():
+        sense += weight * TABLE.units(np.array([number]))[0]
+    return scaled, sense / (np.linalg.norm(sense) or 1) if length > 0 else 0 * sense
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -40,7 +42,9 @@ def test_similarity_and_attention_follow_their_definition(seed: int) -> None:
         for column, result in enumerate(shown):
             other, towards = cleaned(result, query)
             overlap = sum(weight * other.get(number, 0.0) for number, weight in words.items())
-            similarity[row, column] = overlap + chosen.vector * max(0.0, float(direction @ towards))
+            similarity[row, column] = overlap + chosen.vector * max(
+                0.0, float(direction @ towards) - chosen.faint
+            )
         covered = {query.forms[number] for number in TABLE.bag(document) if number in query.forms}
         coverage = sum(query.shares[place - 1] for place in covered)
         relevance[row] = np.sort(similarity[row])[-chosen.largest :].mean() + chosen.coverage * coverage

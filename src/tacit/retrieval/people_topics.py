@@ -72,22 +72,17 @@ class PeopleTopics:
         self._begins: dict[str, int] = {}
         for phrase in self._listed:
             self._begins[phrase[0]] = max(self._begins.get(phrase[0], 0), len(phrase))
-        self._rows: dict[Phrase, _Row | None] = {}
+        self._row = cache(self._made)
         self._bounds, self._keys = self._known_words()
         self.matrix: _Float32 = self._directions()
 
     # -- what a text is about --------------------------------------------------------------------------
 
-    def scores(self, texts: Iterable[str], *, soft: bool = True) -> _Float32:
-        """F of every text (a row) and every topic (a column, as in :attr:`topics`).
-
-        Args:
-            texts: what to compare.
-            soft: whether to add L, the comparison word by word.
-        """
+    def scores(self, texts: Iterable[str]) -> _Float32:
+        """F of every text (a row) and every topic (a column, as in :attr:`topics`)."""
         found = [self._weighed(text) for text in texts]
         scores = self._added_up(found) @ self.matrix.T
-        for place, weighed in enumerate(found if soft else ()):
+        for place, weighed in enumerate(found):
             length = float(np.sqrt(sum(weight * weight for _, weight in weighed)))
             for row, weight in weighed:
                 scores[place, row.topics] += weight / length * row.shares
@@ -143,13 +138,8 @@ class PeopleTopics:
                 weighed.append((row, part * (1 + float(np.log(times))) * row.weight))
         return weighed
 
-    def _row(self, phrase: Phrase) -> _Row | None:
-        """Look up what a word or phrase says; None where it says nothing. Each is worked out once."""
-        if phrase not in self._rows:
-            self._rows[phrase] = self._made(phrase)
-        return self._rows[phrase]
-
     def _made(self, phrase: Phrase) -> _Row | None:
+        """Work out what a word or phrase says; None where it says nothing."""
         listed = self._listed.get(phrase)
         if len(phrase) > 1:
             direction = self._phrase_directions([phrase])[0]

@@ -2,7 +2,8 @@
 
 A page is **caught** if any of these holds:
 
-1. it contains a *telling* word or name of a concept: one that hardly ever stands in innocent texts;
+1. it contains a *telling* word or name of a concept, one that hardly ever stands in innocent texts: two of
+   them, or one that is 0.06 of its words, or one where rule 3 comes within 1.5 of its threshold;
 2. the topic it is most likely about (:mod:`tacit.retrieval.people_topics`) is sensitive, or the second or
    third is, with an F of at least 0.42 and half of the best;
 3. for some concept c, ``4 (best F in c - best innocent F) + 0.3 regression of c`` reaches a threshold, where
@@ -14,17 +15,18 @@ regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes th
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import islice
 from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
-from tacit.taxonomy.people import Phrase, load_people, people_lines
+from tacit.taxonomy.people import Phrase, load_people, people_file, people_lines
 from tacit.text.tokens import STOP_WORDS, words
 
 _Float32 = npt.NDArray[np.float32]
@@ -38,18 +40,12 @@ BEST, _PART, _SAYS = 3, 0.5, 0.42
 """So many of a text's topics are asked whether they are sensitive; beside the best one those with this part
 of its F, and with this F at least."""
 _MARGIN, _REGRESSION = 4.0, 0.3
+_TOLD, _NEARLY = 0.06, 1.5
+"""A single telling word counts that is at least this share of the text, or so near to rule 3's threshold."""
 _KNOWN = 0.35
 """At least this share of a text's words must be in the table."""
 
-FOREIGN = frozenset(
-    """
-    und der das nicht ist ein eine mit für auf den von zu im dem des sie wie wird bei oder auch nach zum
-    zur über le les et est une pour dans du sur avec qui que au aux ce cette vous nous comment el los
-    las para una con por como más qué del se su il che per della di sono gli een het van en voor op niet
-    zijn met og av til på som att för är och det ett com não uma os em um na jak nie jest się co
-    """.split()
-)
-"""Function words of other languages."""
+FOREIGN = frozenset(" ".join(people_file("foreign.txt")).split())  # function words of other languages
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class Recogniser:
         least = np.maximum(_SAYS, _PART * scores.max(axis=1))
         excess = self.evidence(texts, scores) - self._thresholds
         for place, text in enumerate(texts):
-            told = self.told(text)
+            told = self._told(text, float(excess[place].max()))
             best = order[place]
             says = (scores[place, best] >= least[place]) | (best == best[0])
             near = [int(c) for c in self._concept[best[says]] if c >= 0]
@@ -116,7 +112,7 @@ class Recogniser:
 
     def concept_of_query(self, query: str) -> int:
         """The same for a query, which is too short for more than its words and its best topic."""
-        told = self.told(query)
+        told = next(self._telling_in(query), None)
         if told is not None:
             return told
         scores = self.topics.scores([query])[0]
@@ -125,24 +121,35 @@ class Recogniser:
             return int(self._concept[best])
         return PASSED if self.readable(query) else UNREADABLE
 
-    def told(self, text: str) -> int | None:
-        """The concept of the first telling word or name in a text."""
+    def _told(self, text: str, excess: float) -> int | None:
+        """The concept of a page's first telling word, unless it stands by chance in a long text."""
+        found = list(islice(self._telling_in(text), 2))
+        if len(found) == 1 and excess < -_NEARLY and _TOLD * len(self.topics.table.content(text)) > 1:
+            return None
+        return found[0] if found else None
+
+    def _telling_in(self, text: str) -> Iterator[int]:
+        """The concepts of a text's telling words and names, in order."""
         said = [word.removesuffix("'s") for word in words(text)]
         for place in range(len(said)):
             for length in range(1, self._longest + 1):
                 concept = self._telling.get(tuple(said[place : place + length]))
                 if concept is not None:
-                    return concept
-        return None
+                    yield concept
 
     def readable(self, text: str) -> bool:
         """Whether the words of a text are known: those of another language are not."""
         said = [word.removesuffix("'s") for word in words(text) if not word.isdigit()]
         content = [word for word in said if len(word) > 1 and word not in STOP_WORDS]
-        known = sum(self.topics.table.number(word) < len(self.topics.table) for word in content)
+        known = sum(self.knows(word) for word in content)
         foreign = sum(word in FOREIGN and word not in STOP_WORDS for word in said)
         english = sum(word in STOP_WORDS for word in said)
         return bool(content) and known >= _KNOWN * len(content) and not (foreign > 1 and foreign > english)
+
+    def knows(self, word: str) -> bool:
+        """Whether a word has a vector, or tells a topic or a concept by itself."""
+        table = self.topics.table
+        return table.number(word) < len(table) or (word,) in self._telling or bool(self.topics.listed(word))
 
     def features(self, texts: Sequence[str], scores: _Float32) -> _Float32:
         """Stack what the regressions read: directions, the best F by concept, the best innocent F, and 1."""
@@ -189,15 +196,15 @@ def concept_name(concept: int) -> str | None:
 
 
 def page_text(query: str, title: str, text: str, url: str) -> str:
-    """Join what a page is judged by: the query that led to it, title, text, and words of the address."""
+    """Join what a page is judged by: its query, title and text, and the known words of its address."""
     try:
         parts = urlsplit(url)
-        address = (
-            f"{parts.hostname or ''} {parts.path}".replace("_", " ").replace("/", " ").replace("www.", "")
-        )
+        address = words(f"{parts.hostname or ''} {parts.path}".replace("_", " "))
     except ValueError:
-        address = ""
-    return f"{query} {title} {text} {address}"
+        address = []
+    judge = recogniser()  # the uk of an address says nothing about Britain, nor its com of the web
+    told = (word for word in address if len(word) > 2 and word not in STOP_WORDS and judge.knows(word))
+    return " ".join((query, title, text, *told))
 
 
 def _bundled(name: str) -> resources.abc.Traversable:

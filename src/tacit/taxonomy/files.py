@@ -31,11 +31,11 @@ from tacit.taxonomy.wordnet import load_wordnet
 _Paths = Iterator[tuple[tuple[str, ...], float]]
 
 
-def load_path_file(file: str | Path, root: str = "Top") -> TopicTree:
+def load_path_file(file: str | Path) -> TopicTree:
     """The topic tree in ``file``.
 
-    If every path begins with the same topic, that is the root; otherwise all hang below ``root``. A
-    topic without a count weighs nothing by itself; if no topic has one, every leaf weighs the same.
+    If every path begins with the same topic, that is the root; otherwise all hang below ``Top``. A topic
+    without a count weighs nothing by itself; if no topic has one, every leaf weighs the same.
 
     Raises:
         TaxonomyError: a line cannot be read; its number is said.
@@ -46,16 +46,11 @@ def load_path_file(file: str | Path, root: str = "Top") -> TopicTree:
     content = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not content:
         raise TaxonomyError(f"{file} holds no topics.")
-    header = _tier_header(content)
-    if header is not None:
-        found = list(_tier_paths(file, content, *header))
-    elif content[0][1].lstrip().startswith("|"):
-        found = list(_markdown_paths(file, content))
-    else:
-        found = list(_line_paths(file, content))
+    rows = _markdown_paths if content[0][1].lstrip().startswith("|") else _line_paths
+    found = _tier_paths(file, content) or list(rows(file, content))
     if not found:
         raise TaxonomyError(f"{file} holds no topics.")
-    shared = {path[0] for path, _ in found}
+    root, shared = "Top", {path[0] for path, _ in found}
     if len(shared) == 1 and any(len(path) > 1 for path, _ in found):
         (root,) = shared
         found = [(path[1:], count) for path, count in found]
@@ -89,29 +84,23 @@ def _markdown_paths(file: Path, content: list[tuple[int, str]]) -> _Paths:
             yield _split(file, number, paths[0]), 0.0
 
 
-def _tier_header(content: list[tuple[int, str]]) -> tuple[int, str, list[int]] | None:
-    """(place of the header in ``content``, delimiter, columns of the tiers), if there is one."""
-    for place, (_, line) in enumerate(content[:5]):
-        for delimiter in ("\t", ","):
-            cells = [cell.strip().lower() for cell in line.split(delimiter)]
-            tiers = [column for column, cell in enumerate(cells) if cell.startswith("tier ")]
-            if tiers:
-                return place, delimiter, tiers
-    return None
-
-
-def _tier_paths(
-    file: Path, content: list[tuple[int, str]], header: int, delimiter: str, tiers: list[int]
-) -> _Paths:
-    numbers = [number for number, _ in content[header + 1 :]]
-    rows = csv.reader((line for _, line in content[header + 1 :]), delimiter=delimiter)
-    for number, row in zip(numbers, rows, strict=False):
+def _tier_paths(file: Path, content: list[tuple[int, str]]) -> list[tuple[tuple[str, ...], float]]:
+    """The paths of a table whose header names tiers; none if there is no such header."""
+    rest, tiers, delimiter = content[:5], list[int](), ","
+    while rest and not tiers:
+        (_, line), *rest = rest
+        delimiter = "\t" if "\t" in line else ","
+        header = [cell.strip().lower() for cell in line.split(delimiter)]
+        tiers = [column for column, cell in enumerate(header) if cell.startswith("tier ")]
+    rest = [*rest, *content[5:]] if tiers else []
+    rows, found = csv.reader((line for _, line in rest), delimiter=delimiter), []
+    for (number, _), row in zip(rest, rows, strict=False):
         cells = [row[column].strip() if column < len(row) else "" for column in tiers]
-        while cells and not cells[-1]:
-            cells.pop()
-        if not cells or not all(cells):
+        path = tuple(filter(None, cells))
+        if not path or path != tuple(cells[: len(path)]):
             raise TaxonomyError(f"{file}, line {number}: a tier is missing above another, or all are.")
-        yield tuple(cells), 0.0
+        found.append((path, 0.0))
+    return found
 
 
 _BLOCK = 1 << 20

@@ -73,13 +73,12 @@ class TopicTree:
 
     def __init__(self, parent: _Int32, names: Sequence[str], counts: npt.NDArray[np.float64]) -> None:
         """``parent`` must already be in pre-order; see :meth:`from_parents` for any other order."""
-        size = len(parent)
         self.parent = np.ascontiguousarray(parent, np.int32)
         self.names = names
         self.depth = _depths(self.parent)
         self.height = int(self.depth.max())
         self.child_offsets, self.child_nodes = _children(self.parent)
-        self.end = _ends(self.parent, size)
+        self.end = _ends(self.parent)
         self.support = share_out(self.parent, self.depth, counts)
         self._below: dict[int, dict[str, int]] = {}
         self._labels: dict[int, str] = {}
@@ -153,11 +152,6 @@ class TopicTree:
     def is_ancestor(self, upper: int, topic: int) -> bool:
         """Whether ``upper`` is ``topic`` or lies above it."""
         return bool(upper <= topic < self.end[upper])
-
-    def leaves(self, topic: int = 0) -> _Int32:
-        inside = np.arange(topic, self.end[topic], dtype=np.int32)
-        found: _Int32 = inside[self.end[topic : self.end[topic]] == inside + 1]
-        return found
 
     # -- names ---------------------------------------------------------------------------------------
 
@@ -267,9 +261,8 @@ def _children(parent: _Int32) -> tuple[_Int32, _Int32]:
     return offsets, nodes
 
 
-def _ends(parent: _Int32, size: int) -> _Int32:
-    end = list(range(1, size + 1))
-    above = parent.tolist()
-    for node in range(size - 1, 0, -1):
+def _ends(parent: _Int32) -> _Int32:
+    above, end = parent.tolist(), list(range(1, len(parent) + 1))
+    for node in range(len(end) - 1, 0, -1):
         end[above[node]] = max(end[above[node]], end[node])
     return np.array(end, np.int32)

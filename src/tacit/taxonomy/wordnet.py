@@ -166,14 +166,6 @@ class WordNet:
         return {name: synset for synset, name in enumerate(self._names)}
 
     @cached_property
-    def _hyponyms(self) -> list[tuple[int, ...]]:
-        below: list[list[int]] = [[] for _ in range(len(self))]
-        for synset in range(len(self)):
-            for hypernym in self.hypernyms(synset):
-                below[hypernym].append(synset)
-        return [tuple(found) for found in below]
-
-    @cached_property
     def _irregular(self) -> dict[str, tuple[str, ...]]:
         table = _columns("inflections.parquet")
         return {form: table.texts("bases", row) for row, form in enumerate(table.each_text("form"))}
@@ -216,10 +208,6 @@ class WordNet:
     def hypernyms(self, synset: int) -> tuple[int, ...]:
         """The more general synsets directly above; the first is the parent in the tree."""
         return self._nouns.numbers("hypernyms", synset)
-
-    def hyponyms(self, synset: int) -> tuple[int, ...]:
-        """The more specific synsets directly below."""
-        return self._hyponyms[synset]
 
     # -- words ---------------------------------------------------------------------------------------
 

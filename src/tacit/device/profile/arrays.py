@@ -67,8 +67,6 @@ class Bags:
         times: how often each occurs in its text.
         weights: how much each tells in its text.
         squares: the squared length of each text's weights.
-        sums: the sum of each text's word vectors.
-        norms: the length of each of those sums.
         senses: the sum of each text's word vectors without their mean, each weighted by how telling it is.
     """
 
@@ -79,10 +77,7 @@ class Bags:
         self.times: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self.weights: _Float32 = np.empty(0, np.float32)
         self.squares: _Float32 = np.empty(0, np.float32)
-        self.sums: _Float32 = np.empty((0, table.dimensions), np.float32)
-        self.norms: _Float32 = np.empty(0, np.float32)
         self.senses: _Float32 = np.empty((0, table.dimensions), np.float32)
-        self._vectors = np.asarray(table.vectors)
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -96,23 +91,18 @@ class Bags:
         """Append texts: how many distinct words each has, and all their words in a row."""
         bounds = np.concatenate(([0], np.cumsum(lengths)))
         weights = (1 + np.log(times, dtype=np.float32)) * self.table.weight[words]
-        squares, sums, senses = [self.squares], [self.sums], [self.senses]
+        squares, senses = [self.squares], [self.senses]
         for begin in range(0, len(lengths), _AT_ONCE):
             part = bounds[begin : begin + _AT_ONCE + 1]
             within, part = slice(part[0], part[-1]), part - part[0]
             some, weight = words[within], weights[within]
-            known = some < len(self._vectors)
-            counted = self._vectors[np.where(known, some, 0)] * np.float32(1)
-            counted *= (known * times[within]).astype(np.float32)[:, None]
             squares.append(row_sums(weight**2, part))
-            sums.append(row_sums(counted, part) * self.table.scale)
             senses.append(row_sums(self.table.units(some) * weight[:, None], part))
         self.offsets = np.concatenate((self.offsets, self.offsets[-1] + bounds[1:]))
         self.words = np.concatenate((self.words, words))
         self.times = np.concatenate((self.times, times))
         self.weights = np.concatenate((self.weights, weights))
-        self.squares, self.sums, self.senses = map(np.concatenate, (squares, sums, senses))
-        self.norms = np.linalg.norm(self.sums, axis=1)
+        self.squares, self.senses = map(np.concatenate, (squares, senses))
 
     def select(self, places: npt.NDArray[np.intp]) -> tuple[_Wide, _Int32, npt.NDArray[np.uint8]]:
         """Copy lengths, words and frequencies of some of the texts, for :meth:`extend` of another list."""

@@ -4,15 +4,16 @@ Similarity to everything a person ever read says little: in a long history somet
 result. What counts is the part of the history that is about the query. For results d, history documents h
 and a query q::
 
-    C[d, h] = cos of their word weights + b max(0, cos of their vectors)    both without the query's words
+    C[d, h] = cos of their word weights + b max(0, cos of their vectors - c)    both without the query's words
     r[h]    = mean of the m largest C[:, h] + g cov(q, h)
     w[h]    = exp(r[h] / tau) / (sum of exp(r / tau) + n exp(rho / tau))
     s[d]    = sum of w[h] C[d, h];   order by  lam s[d] - ln(rank in the engine's order + kappa)
 
-cov(q, h) is the weighted share of the query's words that occur in h. The second term of the denominator is
-a *null document*, the gate that keeps a history without evidence from moving anything. It weighs as much as
-n documents, for the largest of n similarities that mean nothing grows with ln n: so a longer history is no
-reason to believe more. Nothing here leaves the device.
+A text's vector is the sum of its words' vectors as they weigh, the public mean removed; a faint likeness of
+two vectors says nothing (c). cov(q, h) is the weighted share of the query's words that occur in h. The second
+term of the denominator is a *null document*, the gate that keeps a history without evidence from moving
+anything. It weighs as much as n documents, for the largest of n similarities that mean nothing grows with
+ln n: so a longer history is no reason to believe more. Nothing here leaves the device.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.store import ProfileStore
 from tacit.device.ranking.density import Density, Lift, lift
 from tacit.errors import InputError
+from tacit.retrieval.people_topics import unit_rows
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
 
 _Float32 = npt.NDArray[np.float32]
@@ -45,8 +47,10 @@ _LARGEST_TO_MEAN = 3.0
 class AttentionParameters:
     """Chosen by cross-validation over the queries of ``benchmarks/device_attention.py``."""
 
-    vector: float = 0.3
+    vector: float = 0.4
     """b: how much vectors count beside words."""
+    faint: float = 0.3
+    """c: the cosine from which they do."""
     coverage: float = 0.7
     """g: how much it counts that a document contains the query's words."""
     temperature: float = 0.06
@@ -97,26 +101,12 @@ class Attended:
         return float(self.attention.sum())
 
 
-class _Cleaned(NamedTuple):
-    """Texts without the query's words."""
-
-    lengths: _Float32
-    """Of their word weights."""
-    directions: _Float32
-    """Unit vectors; zero where nothing is left."""
-    rows: _Int64
-    """Of every occurrence of a query's word: which of the texts,"""
-    spots: _Int64
-    """and where among the words of all."""
-
-
 class Attention:
     """Attention over a history. Not for several threads at once: it keeps scratch tables."""
 
     def __init__(self, table: WordTable, parameters: AttentionParameters | None = None) -> None:
         self.table = table
         self.parameters = parameters or AttentionParameters()
-        self._vectors = np.asarray(table.vectors)
         self._mark = np.zeros(len(table) + BUCKETS, np.int8)
         self._slot = np.zeros(len(table) + BUCKETS, np.int32)
         self._average = np.zeros(len(table) + BUCKETS, np.float32)
@@ -131,9 +121,8 @@ class Attention:
                 if density is None:
                     return attended
                 density.refresh(history)
-                places = np.arange(density.begin, len(history))
-                shown = self._senses(results, np.arange(len(results)))
-                return replace(attended, lift=lift(shown, self._senses(history, places), density))
+                shown, read = self._directions(results), self._directions(history, density.begin)
+                return replace(attended, lift=lift(shown, read, density))
             finally:
                 self._slot[results.words] = 0
                 self._average[results.words] = 0
@@ -162,30 +151,29 @@ class Attention:
             value = value + (1 - attended.evidence) * attended.lift.values
         return np.argsort(-value, kind="stable")
 
-    def _senses(self, bags: Bags, places: _Int64) -> _Float32:
-        """The weighted vectors of some texts without the query's words."""
-        rows, spots = self._found(bags, places)
-        senses: _Float32 = bags.senses[places].copy()
-        np.subtract.at(senses, rows, self.table.units(bags.words[spots]) * bags.weights[spots][:, None])
-        return senses
+    def _directions(self, bags: Bags, begin: int = 0) -> _Float32:
+        places = np.arange(begin, len(bags))
+        return self._without_query(bags, places, *self._found(bags, places))[1]
 
     def _attend(self, words: QueryWords, results: Bags, history: Bags) -> Attended:
         chosen = self.parameters
-        shown = self._without_query(results, np.arange(len(results)))
-        posted, holders, held = self._postings(results, shown.lengths)
-        places = self._candidates(words, history, posted, held, shown.directions)
+        every = np.arange(len(results))
+        result_lengths, shown = self._without_query(results, every, *self._found(results, every))
+        posted, holders, held = self._postings(results, result_lengths)
+        places = self._candidates(words, history, posted, held, shown)
         if len(places) == 0 or len(results) == 0:
             empty = np.zeros((len(places), len(results)), np.float32)
             return Attended(places, empty, empty[:, :1].sum(axis=1), np.zeros(len(results), np.float32))
-        read = self._without_query(history, places)
-        similarity = np.maximum(0, np.float32(chosen.vector) * (read.directions @ shown.directions.T))
+        rows, spots = self._found(history, places)
+        lengths, read = self._without_query(history, places, rows, spots)
+        similarity = np.float32(chosen.vector) * np.maximum(0, read @ shown.T - np.float32(chosen.faint))
         add_overlap(
             history.offsets[places], history.offsets[places + 1], history.words, history.weights,
-            read.lengths, self._slot, posted, holders, held, similarity,
+            lengths, self._slot, posted, holders, held, similarity,
         )  # fmt: skip
         largest = min(chosen.largest, len(results))
         support = np.partition(similarity, -largest, axis=1)[:, -largest:].mean(axis=1)
-        coverage = self._coverage(words, history, read.rows, read.spots, len(places))
+        coverage = self._coverage(words, history, rows, spots, len(places))
         relevance = support + chosen.coverage * coverage
         # Relative to the null document, in doubles: exp of a large ratio must not overflow.
         excess = np.exp(np.minimum(700, (relevance.astype(np.float64) - chosen.null) / chosen.temperature))
@@ -203,25 +191,21 @@ class Attention:
         row, mark = np.divmod(np.unique(rows * 128 + self._mark[bags.words[spots]]), 128)
         return np.bincount(row, words.shares[mark - 1], texts).astype(np.float32)
 
-    def _without_query(self, bags: Bags, places: _Int64) -> _Cleaned:
-        """Some texts without the query's words, which all results share."""
-        rows, spots = self._found(bags, places)
-        squares, sums, norms = bags.squares[places], bags.sums[places], bags.norms[places]
-        lengths = np.sqrt(squares)
+    def _without_query(
+        self, bags: Bags, places: _Int64, rows: _Int64, spots: _Int64
+    ) -> tuple[_Float32, _Float32]:
+        """Lengths of the word weights and directions of some texts without the query's words, which all
+        results share; ``rows`` and ``spots`` are where :meth:`_found` found these."""
+        lengths, senses = np.sqrt(bags.squares[places]), bags.senses[places]
         if len(spots):
             touched, begins = np.unique(rows, return_index=True)
-            lost = np.add.reduceat(bags.weights[spots] ** 2, begins)
-            length = np.sqrt(np.maximum(0, squares[touched] - lost))
-            length[length < 1e-3] = 0  # what subtraction leaves of nothing
-            lengths[touched] = length
-            numbers = bags.words[spots]
-            known = numbers < len(self._vectors)
-            vectors = self._vectors[np.where(known, numbers, 0)] * (known * bags.times[spots])[:, None]
-            sums[touched] -= np.add.reduceat(vectors.astype(np.float32), begins) * self.table.scale
-            norms[touched] = np.linalg.norm(sums[touched], axis=1)
-        norms[(norms <= 1e-4) | (lengths <= 0)] = np.inf
-        directions: _Float32 = sums / norms[:, None]
-        return _Cleaned(lengths, directions, rows, spots)
+            weights = bags.weights[spots]
+            lost = np.add.reduceat(weights**2, begins)
+            lengths[touched] = np.sqrt(np.maximum(0, bags.squares[places][touched] - lost))
+            lengths[lengths < 1e-3] = 0  # what subtraction leaves of nothing
+            senses[touched] -= np.add.reduceat(self.table.units(bags.words[spots]) * weights[:, None], begins)
+            senses[lengths == 0] = 0
+        return lengths, unit_rows(senses)
 
     def _postings(self, results: Bags, lengths: _Float32) -> tuple[_Int64, _Int64, _Float32]:
         """List the results that hold each word, the query's left out, and its weight there at length 1.
@@ -252,7 +236,7 @@ class Attention:
         promised = overlap / np.sqrt(np.maximum(1e-6, history.squares))
         promised += chosen.coverage * self._coverage(words, history, *everything, len(history))
         towards = directions.mean(axis=0)
-        promised += chosen.vector * np.maximum(0, history.sums @ towards / np.maximum(1e-6, history.norms))
+        promised += chosen.vector * np.maximum(0, unit_rows(history.senses) @ towards)
         return np.sort(np.argpartition(-promised, chosen.candidates)[: chosen.candidates])
 
 

@@ -6,15 +6,15 @@ removed, each at length 1) weighted by ``(1 + ln tf) idf``, without the query's 
 results d and pages h::
 
     density[h] = mean of the 10 largest C[h, other pages]          (kept a page, updated as pages come)
-    r[h]       = mean of the 20 largest C[:, h]+
-    u[h]       = (density[h] / largest density)^12 r[h]^2;         w = u over its 20 largest, normalised
+    r[h]       = mean of the 5 largest C[:, h]+
+    u[h]       = (density[h] / largest density)^14 r[h]^2;         w = u over its 20 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift[d]    = gate * 30 (g[d] - mean g),    gate = clip((z - 0.19) / 0.04, 0, 1)
-    z          = mean of the five largest g - mean g + 0.2 ln(sum of w[h] r[h] / mean r)
+    lift[d]    = gate * 20 (g[d] - mean g),    gate = clip((z - 0.22) / 0.04, 0, 1)
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.6
 
 The gate keeps a history quiet that has nothing dense near the results: similarity to single pages finds
-something for any query, and moves it for nothing. It asks two things: do the results part into near and far,
-and are the pages that say so nearer to these results than the history is as a whole?
+something for any query, and moves it for nothing. The pages that speak must be a quarter nearer to these
+results than the history is as a whole, and there must be a dozen of a kind: in a short history nothing is.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.device.profile.arrays import Bags
+from tacit.retrieval.people_topics import unit_rows
 
 _Float32 = npt.NDArray[np.float32]
 
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
-_LIKE, _RESULTS, _PAGES = 10, 20, 20
-_POWER, _STRENGTH = 12, 30.0
-_GATE, _WIDTH, _NEARER = 0.19, 0.04, 0.2
+_LIKE, _RESULTS, _PAGES = 10, 5, 20
+_POWER, _STRENGTH = 14, 20.0
+_GATE, _WIDTH, _DENSE = 0.22, 0.04, 0.6
 _CHUNK = 512
 
 
@@ -67,7 +68,7 @@ class Density:
             self._rows = np.empty((0, history.table.dimensions), np.float32)
             self._top = np.empty((0, _LIKE), np.float32)
         while len(self) < len(history):
-            self._extend(_unit(history.senses[len(self) : len(self) + _CHUNK]))
+            self._extend(unit_rows(history.senses[len(self) : len(self) + _CHUNK]))
 
     def _extend(self, new: _Float32) -> None:
         known = len(self._top)
@@ -87,39 +88,33 @@ class Density:
         return means
 
 
-def lift(results: _Float32, pages: _Float32, density: Density) -> Lift:
-    """Say how far results move, from their vectors and those of pages, without the query's words."""
+def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
+    """Say how far the results shown move, from their directions and those of the pages read, without the
+    query's words."""
     nothing = Lift(
-        np.zeros(len(results), np.float32),
+        np.zeros(len(shown), np.float32),
         np.empty(0, np.int64),
         np.empty(0, np.float32),
-        np.zeros(results.shape[1], np.float32),
+        np.zeros(shown.shape[1], np.float32),
     )
-    if len(results) < 2 or len(pages) < 2:
+    if len(shown) < 2 or len(read) < 2:
         return nothing
-    shown, read = _unit(results), _unit(pages)
     alike = shown @ read.T
-    most = min(_RESULTS, len(results))
+    most = min(_RESULTS, len(shown))
     relevance = np.maximum(0, np.partition(alike, -most, axis=0)[-most:]).mean(axis=0)
     dense = density.values
-    score = (dense / max(float(dense.max()), 1e-6)) ** _POWER * relevance**2
+    if dense.max() < _DENSE:
+        return nothing
+    score = (dense / float(dense.max())) ** _POWER * relevance**2
     best = np.sort(np.argsort(-score, kind="stable")[:_PAGES])
     if not score[best].sum() > 0:
         return nothing
     weights = (score[best] / score[best].sum()).astype(np.float32)
     towards = (weights @ read[best] - read.mean(axis=0)).astype(np.float32)
     near = shown @ towards
-    few = min(5, len(near))
-    z = float(np.partition(near, -few)[-few:].mean() - near.mean())
-    z += _NEARER * float(np.log(weights @ relevance[best] / max(float(relevance.mean()), 1e-6)))
+    z = float(np.log(weights @ relevance[best] / max(float(relevance.mean()), 1e-6)))
     gate = min(1.0, max(0.0, (z - _GATE) / _WIDTH))
     if gate == 0:
         return nothing
     values = (gate * _STRENGTH * (near - near.mean())).astype(np.float32)
     return Lift(values, density.begin + best, weights, towards)
-
-
-def _unit(rows: _Float32) -> _Float32:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: _Float32 = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 1e-4)
-    return scaled

@@ -12,6 +12,9 @@ of the best.
   query itself, with F of at least 0.45 and 0.7 of the best; or if a *clear* page holds all the query's words
   and has the topic among its thirty best, with at least 0.8 of its best. A page is clear if it passed and no
   sensitive topic has half of its best F: one page alone may decide here, so that one which escaped must not.
+  For a single such page and a query whose words have vectors, F of the query itself must be at least 0.2;
+  always 0.45 where its words are among the thousand commonest or words of searching (*calendar, best, near*),
+  which stand on any page.
 - Near topics rank by ``F(q, t) + 0.8 min(3, such pages)``. At most three go out, each with at least 0.75 of
   the first; none where the query itself may be about something sensitive. Where nobody can read the query,
   such pages alone decide.
@@ -37,7 +40,7 @@ from tacit.device.sending.decision import Decision
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
 from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
-from tacit.text.vectors import load_word_table
+from tacit.text.vectors import load_word_table, plural_forms
 
 SUPPORTS, SECOND = 0.55, 0.9
 """A page supports its best topic from this F on, and the second with this part of the best."""
@@ -47,6 +50,7 @@ TWIN = 0.6
 """A topic whose words point as near as this to those of a marked one goes with it."""
 _OWN, _OWN_SCORE, _OWN_PART = 5, 0.45, 0.7
 _PAGE_PART, _CLEAR = 0.8, 0.5
+_FITS = 0.2
 _PAGE_WORTH, _PAGES = 0.8, 3
 _MOST, _LEAST_PART = 3, 0.75
 
@@ -167,6 +171,22 @@ class Chosen:
     topics: tuple[int, ...] = ()
 
 
+_COMMON = 1_000
+
+
+@cache
+def _searching() -> frozenset[str]:
+    """Words of searching, which say nothing about an interest by themselves."""
+    return frozenset(" ".join(people_file("general.txt")).split())
+
+
+def _general(query: str) -> bool:
+    """Whether a query holds no word but the commonest ones and those of searching."""
+    table = load_word_table()
+    telling = (word for word in table.content(query) if table.number(word) >= _COMMON)
+    return all(plural_forms(word) & _searching() for word in telling)
+
+
 class InterestChooser:
     """Chooses what goes out. Not for several threads at once, as attention is not."""
 
@@ -185,7 +205,7 @@ class InterestChooser:
             return Chosen(Decision.SENSITIVE)
         own = people.scores([query])[0]
         holding = self._holding(query, people)
-        best = float(own.max())
+        best, general = float(own.max()), _general(query)
         order = np.argsort(-own, kind="stable")[:_OWN]
         near = {
             int(people.topics[column])
@@ -193,7 +213,11 @@ class InterestChooser:
             if concept == PASSED and own[column] >= _OWN_SCORE and own[column] >= _OWN_PART * best
         }
         near &= people.listed(query)
-        near.update(np.flatnonzero(holding).tolist())
+        one = _FITS if people.directions([query]).any() else -1.0
+        for topic in np.flatnonzero(holding).tolist():
+            least = _OWN_SCORE if general else one if holding[topic] == 1 else -1.0
+            if own[people.column(topic)] >= least:
+                near.add(topic)
         found = {
             topic: float(own[people.column(topic)]) + _PAGE_WORTH * min(_PAGES, int(holding[topic]))
             for topic in near

@@ -245,7 +245,7 @@ class _ResultPages:
             definition=definition,
             examples=f'"{examples}' if examples else "",
             above=entries(wordnet.hypernyms(number)),
-            below=entries(wordnet.hyponyms(number)),
+            below=entries(wordnet.tree.children(number).tolist()),
             path=[(name, name) for name in wordnet.tree.path(number)[:-1]],
         )
 
