@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from pathlib import Path
 
@@ -47,6 +48,12 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path, monkeypatch: pytest
     assert f"of the {entries:,} searches that went through the pool" in told
     rows = manifest["published"]["queries"]["rows"]
     assert re.search(rf"<p>{rows} quer(y|ies) that many people share", told)
+    released = pq.read_table(page.parent / "released/queries.parquet").to_pylist()
+    error = {row["query"]: math.ceil(1.96 * row["deviation"]) for row in released if row["count"]}
+    listed = re.findall(r"<p>“(.*)”: about [\d,]+ people, ± ([\d,]+)</p>", told)
+    assert listed, "the release has counts"
+    for text, stated in listed:
+        assert int(stated.replace(",", "")) == error[html.unescape(text)], "as the site's explorer says"
     telling = re.search(r"Of the (\d+) queries behind which this person's sensitive interest stands", told)
     assert telling and int(telling[1]) > 1, "the page is about somebody who has something to hide"
     assert "Nothing: this person has no place" not in told

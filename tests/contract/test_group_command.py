@@ -232,13 +232,9 @@ def test_a_service_runs_on_the_folder(excite: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {"assigned": 1, "members": 0, "guests": 1, "waiting": 0}, done.stderr
     assert any(line["user"] == CANARY for line in lines(folder / "operator/membership.jsonl"))
     assert tacit("group", "assign", folder, newcomers).returncode == 1
-    results = tmp_path / "results.json"
-    results.write_text(json.dumps([{"title": "x"}, {"title": term}]))
-    ranked = tacit("group", "rerank", folder, CANARY, results, "--json")
-    assert [result["title"] for result in json.loads(ranked.stdout)["results"]] == [term, "x"], ranked.stderr
-    results.write_text("{}")
-    refused = tacit("group", "rerank", folder, CANARY, results)
-    assert refused.returncode == 1 and "JSON list" in refused.stderr
+    with Groups.open(folder) as groups:
+        ranked = groups.rerank(CANARY, [{"title": "x"}, {"title": term}])
+    assert [result["title"] for result in ranked] == [term, "x"]
     assert "erased" in tacit("group", "remove", folder, CANARY).stdout
     gone = tacit("group", "remove", folder, CANARY)
     assert gone.returncode == 1 and CANARY not in gone.stderr

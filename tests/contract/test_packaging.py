@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -83,3 +84,42 @@ def test_units_start_commands_that_exist() -> None:
         assert option in run(
             sys.executable, "-m", "tacit", verb, "--help", at=ROOT, PYTHONPATH=str(ROOT / "src")
         )
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
+def test_systemd_understands_the_units(tmp_path: Path) -> None:
+    """A setting that is misspelt would be ignored by systemd, and with it what it confines."""
+    command = tmp_path / ".local/bin/tacit"
+    command.parent.mkdir(parents=True)
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    units = sorted((ROOT / "packaging").glob("*.service"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--user", *units],
+        env={**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert units and (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_container_is_built_from_files_that_are_there(tmp_path: Path) -> None:
+    """Of the steps of the container file all but the download: what is copied is enough to make a wheel."""
+    text = (ROOT / "packaging/Containerfile").read_text(encoding="utf-8")
+    for words in re.findall(r"^COPY (.+)$", text, re.MULTILINE):
+        *sources, to = words.split()
+        place = tmp_path / to.lstrip("/")
+        for source in sources:
+            path = ROOT / source
+            if path.is_dir():
+                shutil.copytree(path, place, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                place.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, place)
+    locked = re.search(r"pip install .*--require-hashes -r /(\S+)", text)
+    assert locked and "hatchling==" in (tmp_path / locked[1]).read_text(encoding="utf-8"), "what builds it"
+    installed = re.search(r"pip install .*--no-build-isolation /(\w+)", text)
+    assert installed
+    dist = ("-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist")
+    run(sys.executable, *dist, at=tmp_path / installed[1])
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert "tacit/entry.py" in zipfile.ZipFile(wheel).namelist()

@@ -11,7 +11,6 @@ import pytest
 import typer
 
 from tacit.commands import application
-from tacit.commands.verbs import Panel
 
 DOCS = Path(__file__).parent.parent.parent / "docs/reference/commands"
 
@@ -73,12 +72,6 @@ def test_an_output_can_be_replaced_when_asked() -> None:
         if "--output" in options and "--force" not in options and words[0] not in never
     ]
     assert lacking == [], "take ForceFlag (tacit.commands.options)"
-
-
-def test_every_verb_stands_under_the_heading_of_a_guard() -> None:
-    verbs = TACIT.commands
-    unplaced = {name for name, verb in verbs.items() if verb.rich_help_panel == Panel.MORE}
-    assert unplaced == set(), "name a PANEL in the verb's module (tacit.commands.verbs)"
 
 
 def help_of(words: tuple[str, ...], columns: int) -> list[str]:

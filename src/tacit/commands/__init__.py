@@ -25,8 +25,6 @@ from tacit.commands.verbs import Panel, VerbGroup, shape
 from tacit.errors import ParameterError, TacitError
 from tacit.terminal import ready_streams, stderr, stdout
 
-__all__ = ["STOPPED", "WRONG_USAGE", "application", "main"]
-
 WRONG_USAGE = 2
 """The exit code when an option or argument is wrong, whoever notices it."""
 
@@ -78,7 +76,7 @@ def application(asked: str = "") -> typer.Typer:
         module.register(app)
         added: Any
         for added in [*app.registered_commands[before[0] :], *app.registered_groups[before[1] :]]:
-            added.rich_help_panel = _panel(module)
+            added.rich_help_panel = module.PANEL
     shape(app)
     return app
 
@@ -90,11 +88,7 @@ def _verbs(asked: str) -> list[Any]:
         names = [asked]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     verbs = [module for module in modules if hasattr(module, "register")]
-    return sorted(verbs, key=lambda module: (list(Panel).index(_panel(module)), module.__name__))
-
-
-def _panel(module: Any) -> Panel:
-    return Panel(getattr(module, "PANEL", Panel.MORE))
+    return sorted(verbs, key=lambda module: (list(Panel).index(module.PANEL), module.__name__))
 
 
 def _extra_with(module: str) -> str | None:

@@ -10,7 +10,7 @@ import typer
 from tacit.commands.options import ForceFlag, LogFile, Seed, Threads, declared_command
 from tacit.commands.plan import planned
 from tacit.commands.release import stages
-from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.commands.verbs import Panel, given, library, verb, verb_group
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, table
 
@@ -43,7 +43,7 @@ def release(
     force: ForceFlag = False,
 ) -> None:
     """Attack a mechanism: exact checks, then lower bounds on ε from many runs."""
-    _audit_plan(planned(name, asked), runs, seconds, output, force)
+    _attack("tacit.audit.release:audit_release", **locals())
 
 
 def folder(
@@ -54,7 +54,8 @@ def folder(
     force: ForceFlag = False,
 ) -> None:
     """Attack the mechanism of a release that was made, or a series, with the parameters stated there."""
-    _audit_plan(_plan_in(release), runs, seconds, output, force)
+    options = {"plan": _plan_in(release), "runs": runs, "seconds": seconds}
+    _attack("tacit.audit.release:audit_release", output, force, **options)
 
 
 def _plan_in(folder: Path) -> Any:
@@ -87,19 +88,13 @@ def log(
     force: ForceFlag = False,
 ) -> None:
     """Plant canaries beside a log, and release it once in memory with a mechanism."""
-    from tacit.audit.canaries import audit_log
-
-    words: dict[str, Any] = {"canaries": canaries, "charge": charge, "ledger": ledger}
-    words |= {"synthetic": synthetic, "seconds": seconds}
-    with stages() as report:
-        found = audit_log(log, planned(name, asked), **words, threads=threads, report=report)
-    _end(found, output, force)
+    _attack("tacit.audit.canaries:audit_log", **locals())
 
 
 def people(
     log: LogFile,
     known: Annotated[int, typer.Option(min=1, help="Searches that are known of a person.")] = 3,
-    number: Annotated[int, typer.Option("--people", min=10, help="About how many people is guessed.")] = 400,
+    people: Annotated[int, typer.Option(min=10, help="About how many people is guessed.")] = 400,
     epsilons: Annotated[
         list[float] | None, typer.Option("--epsilon", help="An ε to try (default: 1, 4, 10); repeat it.")
     ] = None,
@@ -116,13 +111,7 @@ def people(
     Hashed ids, k-query anonymity under an attacker with accounts of his own, and mechanisms at several ε. It
     is the owner's own look: nothing is charged, and the result is as sensitive as the log.
     """
-    options = {name: value for name, value in locals().items() if name not in ("number", "output", "force")}
-    from tacit.audit.people import EPSILONS, audit_people
-
-    options |= {"people": number, "epsilons": epsilons or EPSILONS}
-    with stages() as report:
-        found = audit_people(**options, report=report)
-    _end(found, output, force)
+    _attack("tacit.audit.people:audit_people", **locals())
 
 
 def groups(
@@ -142,13 +131,8 @@ def groups(
 
     Exit code 1 where a leak exceeds what is claimed. That the told cohort is private is not claimed.
     """
-    from tacit.audit.groups import audit_groups
-
-    options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
-    with stages() as report:
-        plan = None if release is None else _plan_in(release)
-        found = audit_groups(folder, steps=steps, draws=draws, release=plan, **options, report=report)
-    _end(found, output, force)
+    options = locals() | {"release": None if release is None else _plan_in(release)}
+    _attack("tacit.audit.groups:audit_groups", **options)
 
 
 def pool(
@@ -164,16 +148,12 @@ def pool(
 
     Exit code 1 where the sender of an entry with a region is k-identified.
     """
-    from tacit.audit.pool import audit_pool
-
-    with stages() as report:
-        found = audit_pool(log, k, window, seconds=seconds, synthetic=synthetic, report=report)
-    _end(found, output, force)
+    _attack("tacit.audit.pool:audit_pool", **locals())
 
 
 def device(
     profile: Annotated[Path, typer.Argument(help="A profile file, of `tacit profile build`.")],
-    number: Annotated[int, typer.Option("--people", min=2, help="How many people are made up of it.")] = 400,
+    people: Annotated[int, typer.Option(min=2, help="How many people are made up of it.")] = 400,
     seed: Seed = 0,
     seconds: Seconds = None,
     synthetic: Synthetic = False,
@@ -184,12 +164,7 @@ def device(
 
     Exit code 1 where a leak exceeds what is claimed. The profile is only read, and nothing is sent.
     """
-    from tacit.audit.device import audit_device
-
-    options: dict[str, Any] = {"seed": seed, "seconds": seconds, "synthetic": synthetic}
-    with stages() as report:
-        found = audit_device(profile, people=number, **options, report=report)
-    _end(found, output, force)
+    _attack("tacit.audit.device:audit_device", **locals())
 
 
 def gallery(seconds: Seconds = None) -> None:
@@ -211,16 +186,13 @@ def gallery(seconds: Seconds = None) -> None:
         raise typer.Exit(1)
 
 
-def _audit_plan(plan: Any, runs: int | None, seconds: float | None, output: Path | None, force: bool) -> None:
-    from tacit.audit.release import audit_release
-
+def _attack(
+    audit: str, output: Path | None, force: bool, name: str = "", asked: Any = None, **options: Any
+) -> None:
+    """Run an audit, print what was found, write the page; exit with 1 where a leak exceeds a claim."""
+    options |= {"plan": planned(name, asked)} if name else {}
     with stages() as report:
-        found = audit_release(plan, runs=runs, seconds=seconds, report=report)
-    _end(found, output, force)
-
-
-def _end(found: Any, output: Path | None, force: bool) -> None:
-    """Print what was found, write the page, and exit with 1 where a leak exceeds a claim."""
+        found = library(audit)(**given(options), report=report)
     result = found.to_dict()
     if output is not None:
         from tacit.audit.page import write_page

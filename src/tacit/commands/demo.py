@@ -15,19 +15,19 @@ from rich.rule import Rule
 from rich.text import Text
 
 from tacit.commands.verbs import Panel, verb
+from tacit.errors import InputError
 from tacit.terminal import emit, gathered, speaks_json, stdout
 
 PANEL = Panel.WORLD
 
 _MARK = ".made-by-tacit-demo"
-_USERS = 3000
 
 
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder to make; an earlier demo's is replaced.")
     ] = Path("demo"),
-    users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = _USERS,
+    users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = 3000,
 ) -> None:
     """Follow one query past every guard in about two minutes, and end with a page that tells its life.
 
@@ -141,7 +141,6 @@ class _Stage:
 
 def _clear(output: Path) -> None:
     """Make the folder; replace it only if an earlier demo made it."""
-    from tacit.errors import InputError
 
     if output.exists():
         if not (output / _MARK).exists():

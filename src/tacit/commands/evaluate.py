@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from tacit.commands import options as o
-from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.commands.verbs import Panel, given, library, verb, verb_group
 from tacit.evaluate.tasks import task_names
 from tacit.release.registry import MECHANISMS, mechanism_class
-from tacit.terminal import emit, progress, stderr
-
-if TYPE_CHECKING:
-    from tacit.evaluate.results import Results
+from tacit.terminal import emit, progress, stderr, table
 
 PANEL = Panel.EVALUATE
 
 if TYPE_CHECKING:
+    from tacit.evaluate.results import Results
+
     MechanismName = str
     TaskName = str
 else:
@@ -59,10 +59,7 @@ def release(
     is the owner's own look at the log: no ledger is charged, nothing is published, and the report is as
     sensitive as the log. A stopped evaluation is resumed.
     """
-    options = locals()
-    from tacit.evaluate import evaluate_release
-
-    _measure(evaluate_release, "Releasing and judging", "runs", **options)
+    _measure("evaluate_release", "Releasing and judging", "runs", **locals())
 
 
 def personalised(
@@ -79,10 +76,7 @@ def personalised(
     AMBIENT's results; average precision says what each guard leaves of personalisation, beside the same
     ranking with another person's evidence.
     """
-    options = locals()
-    from tacit.evaluate import evaluate_personalised
-
-    _measure(evaluate_personalised, "Personalising", "ways", **options)
+    _measure("evaluate_personalised", "Personalising", "ways", **locals())
 
 
 def series(
@@ -103,10 +97,7 @@ def series(
     are, and how soon a new query is found. Nothing is charged or published; the figures are as sensitive as
     the log.
     """
-    options = locals()
-    from tacit.evaluate import evaluate_series
-
-    _measure(evaluate_series, "Publishing week by week", "ways", **options)
+    _measure("evaluate_series", "Publishing week by week", "ways", **locals())
 
 
 _HEADINGS = {
@@ -126,12 +117,11 @@ register = verb_group(
 )
 
 
-def _measure(evaluate: Callable[..., Results], doing: str, unit: str, **options: Any) -> None:
+def _measure(evaluate: str, doing: str, unit: str, **options: Any) -> None:
     """Call the library with the options that were given, show progress, and print what it found."""
-    given = {name: value for name, value in options.items() if value is not None and value != []}
     with progress(doing, unit=unit) as shown:
         try:
-            found = evaluate(**given, progress=shown.reach)
+            found: Results = library(f"tacit.evaluate:{evaluate}")(**given(options), progress=shown.reach)
         except KeyboardInterrupt:
             if unit == "runs":
                 stderr().print(f"{shown.done:,} runs are kept; the same command resumes with the others")
@@ -143,15 +133,12 @@ def _measure(evaluate: Callable[..., Results], doing: str, unit: str, **options:
     emit(result, *_shown(found))
 
 
-def _shown(found: Results) -> Iterator[str | Table]:
+def _shown(found: Results) -> Iterator[str | Text | Table]:
     yield from filter(None, (found.about, found.advice))
     for figure in found.tables or found.figures:
-        table = Table(*figure.headings, title=figure.title, title_justify="left")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for row in figure.cells:
-            table.add_row(*row)
-        yield table
+        yield Text(f"\n{figure.title}", "bold")
+        yield table(figure.headings, figure.cells, right=True)
+    yield ""
     yield from (f"• {sentence}" for sentence in found.summary)
     yield from (f"\n{note}" for note in found.notes)
     if found.page:

@@ -9,6 +9,7 @@ import typer
 
 from tacit.commands.options import ForceFlag, LogFile
 from tacit.commands.verbs import Panel, verb
+from tacit.errors import ParameterError
 from tacit.terminal import emit, progress, speaks_json, stderr
 
 PANEL = Panel.LOG
@@ -32,7 +33,6 @@ def export(
     """
     import pyarrow.parquet as pq
 
-    from tacit.errors import ParameterError
     from tacit.files import check_output
     from tacit.searchlog import check_log
     from tacit.searchlog.export import export_log

@@ -51,11 +51,11 @@ def generalise(
         else Text.assemble((label, "dim strike"), ("  hidden", "dim"))
         for label in sorted((*found.topics, *found.hidden))
     ]
-    kept = (f"{len(found.topics)} of {len(lines)} topics stay", "bold")
-    figures = f"  risk {found.risk:.4f} of at most {delta:g}  utility {found.utility:+.3f}"
-    alone = Text.assemble(("No profile is sent:", "bold"), f" {found.reason}.")
-    said = Text.assemble(kept, figures) if found.sent else alone
-    emit(summary, *lines, said)
+    told = f" {', '.join(found.names)} ({len(found.topics)} of {len(lines)} topics stay)."
+    figures = f" Risk {found.risk:.4f} of at most {delta:g}, utility {found.utility:+.3f}."
+    alone = Text.assemble(("The query goes alone:", "bold"), f" {found.reason}.")
+    said = Text.assemble(("With the query goes:", "bold"), told, figures)
+    emit(summary, *lines, said if found.sent else alone)
 
 
 register = verb(generalise, '"java" --profile me.profile --delta 0.1 --json', by="tacit.device:Guard")

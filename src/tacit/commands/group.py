@@ -3,8 +3,6 @@
 ``tacit group LOG -o DIR`` makes groups (in full: ``tacit group bundle``); the other verbs run on the folder.
 """
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +15,6 @@ from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.terminal import emit, progress, table
 
 PANEL = Panel.GROUPS
-
 
 Folder = Annotated[Path, typer.Argument(help="The folder that `tacit group LOG -o DIR` made.")]
 User = Annotated[str, typer.Argument(help="The user's name, as in the log or profiles.")]
@@ -196,32 +193,6 @@ def remove(folder: Folder, user: User) -> None:
     emit({"removed": 1, "users": left}, f"erased; {left:,} users are left")
 
 
-def rerank(
-    folder: Folder,
-    user: User,
-    results: Annotated[
-        Path,
-        typer.Argument(help='A JSON list of {"url", "title", "snippet"}, best first; - reads it from stdin.'),
-    ],
-    query: Annotated[str, typer.Option(help="The query; its words do not count.")] = "",
-) -> None:
-    """Show results in the order of the user's group; as they came for people without one."""
-    from tacit.errors import InputError
-    from tacit.groups import Groups
-
-    text = sys.stdin.read() if str(results) == "-" else results.read_text(encoding="utf-8")
-    try:
-        given = json.loads(text)
-    except ValueError:
-        given = None
-    if not isinstance(given, list) or not all(isinstance(result, dict) for result in given):
-        raise InputError("the results are not a JSON list of objects.", 'Give [{"url": …, "title": …}, …].')
-    with Groups.open(folder) as groups:
-        ranked = groups.rerank(user, given, query)
-    names = [result.get("title") or result.get("url") or "" for result in ranked]
-    emit({"results": ranked}, *(f"{place:3}  {name}" for place, name in enumerate(names, 1)))
-
-
 def rebundle(folder: Folder, clicks: Path | None = None) -> None:
     """Release another generation of cohorts' words, charged to the ledger; groups of words are stable."""
     from tacit.groups import Groups
@@ -251,7 +222,6 @@ register = verb_group(
         verb(lookup, "groups 217"),
         verb(assign, "groups newcomers.jsonl"),
         verb(remove, "groups 217"),
-        verb(rerank, "groups 217 results.json --query java"),
         verb(rebundle, "groups", by="tacit.groups:Groups.bundle"),
     ],
     usual="bundle",

@@ -13,11 +13,11 @@ from rich.table import Table
 
 from tacit.commands.options import ForceFlag
 from tacit.commands.verbs import Panel, verb
+from tacit.errors import ParameterError
 from tacit.terminal import emit, progress, table
 
 if TYPE_CHECKING:
     from tacit.searchlog.importing import FileSeen, ImportOptions, ImportReport
-
 
 PANEL = Panel.LOG
 
@@ -59,7 +59,6 @@ def import_(
     Bad lines are left out, and counted by reason; what stands in them is never shown.
     """
     given = locals()
-    from tacit.errors import ParameterError
     from tacit.searchlog.importing import ImportOptions, look_at
     from tacit.searchlog.readers import ColumnMapping
 
@@ -130,11 +129,8 @@ def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:
             {
                 "path": str(file.path),
                 "format": file.format_name,
-                "lines": file.lines,
-                "records": file.records,
                 "bad_lines": file.bad.described(),
-                "passed_over": file.passed_over,
-                "remarks": file.remarks,
+                **{name: getattr(file, name) for name in ("lines", "records", "passed_over", "remarks")},
             }
             for file in report.files
         ],

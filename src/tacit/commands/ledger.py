@@ -16,7 +16,6 @@ from tacit.terminal import emit, stdout, table
 if TYPE_CHECKING:
     from tacit.privacy.ledger.entries import LedgerState
 
-
 PANEL = Panel.RELEASE
 
 LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's file.", show_default=False)]
@@ -112,17 +111,9 @@ def show(path: LedgerFile) -> None:
     last = state.account.charged[-1] if state.account.charged else None
     left = state.account.repetitions_left(last) if last is not None else None
     entries = [
-        {
-            "entry": entry.number,
-            "time": entry.time,
-            "purpose": entry.purpose,
-            "guarantee": entry.guarantee.to_dict(),
-            "event": entry.event.to_dict(),
-            "torn": entry.torn,
-            "state": entry.standing,
-            "manifest": entry.manifest,
-            "hash": entry.hash,
-        }
+        {"entry": entry.number, "state": entry.standing}
+        | {name: getattr(entry, name).to_dict() for name in ("guarantee", "event")}
+        | {name: getattr(entry, name) for name in ("time", "purpose", "torn", "manifest", "hash")}
         for entry in state.entries
     ]
     result = _summary(path, state) | {"repetitions_left": left, "releases": entries, "entries_missing": older}

@@ -14,7 +14,7 @@ from tacit.commands.options import declared_command
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.release.parameters import refuse_noise_off
 from tacit.release.registry import MECHANISMS, SERIES, mechanism_class
-from tacit.terminal import emit, stderr
+from tacit.terminal import emit, stderr, table
 
 if TYPE_CHECKING:
     from tacit.release.document.statement import Statement
@@ -60,15 +60,9 @@ def planned(name: str, asked: Mapping[str, Any]) -> Plan[Any]:
 
 
 def _shown(stated: Statement) -> Iterator[str | Text | Table]:
-    """Show a statement: a table of ours beside the paper's, then the words."""
+    """Show a statement: a table of ours, beside the paper's where it has figures, then the words."""
     yield Text(stated.title, "bold")
-    names = ("", stated.ours, "paper")[: len(stated.rows[0])]
-    table = Table(*names, show_edge=False, pad_edge=False)
-    for column in table.columns[1:]:
-        column.justify, column.style = "right", "dim" if column.header == "paper" else ""
-    for row in stated.rows:
-        table.add_row(*row)
-    yield table
+    yield table(("", stated.ours, "paper")[: len(stated.rows[0])], stated.rows, right=True)
     yield ""
     yield from (f"• {line}" for line in stated.words)
     if stated.why:

@@ -1,5 +1,6 @@
-"""``tacit pool``: the join file, the parties that it names, an agent beside a person, and the verifier."""
+"""``tacit pool``: the join file, the parties that it names, and an agent beside a person."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +11,7 @@ from rich.table import Table
 from tacit.commands.options import ForceFlag, Host, Port
 from tacit.commands.servers import listen, run
 from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.errors import ParameterError
 from tacit.terminal import emit, speaks_json, table
 
 JoinPath = Annotated[
@@ -100,8 +102,6 @@ def relay(join: JoinPath, host: Host = "127.0.0.1", port: Port = 8462, workers: 
     It sees addresses and nothing of the content, and gives everybody the same copy of the parties' keys. Any
     other relay of Oblivious HTTP (RFC 9458) will do as well.
     """
-    import tempfile
-
     from tacit.pool.channel.join import JoinFile
     from tacit.pool.server.relay import relay_app
 
@@ -129,7 +129,6 @@ def serve(
 
     Several workers need a Redis that keeps nothing on disk. The description of the API is at /openapi.json.
     """
-    from tacit.errors import ParameterError
     from tacit.pool import Pool
 
     if workers > 1 and redis is None:
@@ -159,8 +158,6 @@ def gateway(
 
     A batch of the pool is logged whole or not at all. Nothing is written down here.
     """
-    import tempfile
-
     from tacit.pool.channel.join import Identity, JoinFile
     from tacit.pool.server.gateway import Gateway, SharedState
 
@@ -265,27 +262,6 @@ def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
     yield ""
 
 
-def verify(
-    log: Annotated[
-        Path, typer.Argument(help="A query log with senders, as `tacit simulate --log` writes it.")
-    ],
-    k: Annotated[int, typer.Option(min=1)] = 30,
-    window: Annotated[float, typer.Option(min=0)] = 50.0,
-) -> None:
-    """Check Definition 2 for every entry of a query log; exit with 1 if somebody is identified."""
-    from tacit.pool import verify_log
-
-    verdict = verify_log(log, k, window)
-    emit(
-        verdict.as_dict(),
-        f"{verdict.guarded:,} entries with a region: {verdict.identified:,} fail Definition 2 (sender is "
-        f"{k}-identified)",
-        f"{verdict.entries - verdict.guarded:,} entries with d*: {verdict.identified_general:,} fail it",
-    )
-    if not verdict.holds:
-        raise typer.Exit(1)
-
-
 register = verb_group(
     "pool",
     "Personal data coarsened until k people who ask share it.",
@@ -302,6 +278,5 @@ register = verb_group(
         verb(gateway, "pool.join --secret gateway.secret --engine http://127.0.0.1:8480/search"),
         verb(issuer, "pool.join --secret issuer.secret --accounts accounts.db --new alice.account"),
         verb(join, "pool.join --record me.json", by="tacit.pool:Agent"),
-        verb(verify, "log.parquet --k 30 --window 50", by="tacit.pool:verify_log"),
     ],
 )

@@ -77,11 +77,9 @@ def show(
             {"upstream": one.upstream, "queries": one.queries, "with_topics": one.with_topics}
             for one in ExposureLedger(store).disclosed()
         ]
-    tree = loaded.tree
-
     busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
     rows = [
-        (tree.label(topic), f"{loaded.support[topic]:g}", f"sensitive {kept:g}" if kept else "")
+        (loaded.tree.label(topic), f"{loaded.support[topic]:g}", f"sensitive {kept:g}" if kept else "")
         for topic in sorted({*busiest, *loaded.sensitive})
         for kept in [loaded.sensitivity.get(topic, 0.0)]
     ]

@@ -1,5 +1,6 @@
 """``tacit resample``: a synthetic search log from a release."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +25,6 @@ def resample(
 
     It is computed from the release alone, so it costs nothing and tells nothing that the release does not.
     """
-    from dataclasses import asdict
-
     from tacit.release.resampling import resample as make
 
     made = make(release, output, users=users, days=days, seed=seed, force=force)

@@ -10,6 +10,7 @@ import typer
 from tacit.commands.options import Port
 from tacit.commands.servers import listen
 from tacit.commands.verbs import Panel, verb
+from tacit.errors import ParameterError
 from tacit.terminal import emit, speaks_json, stderr
 
 PANEL = Panel.DEVICE
@@ -91,7 +92,6 @@ def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | 
     import asyncio
 
     from tacit.commands.pool import meaning_shown
-    from tacit.errors import ParameterError
     from tacit.pool import Agent
 
     if record is None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from rich.table import Table
 
 from tacit.commands.options import ForceFlag
-from tacit.commands.verbs import Panel, verb
+from tacit.commands.verbs import Panel, library, verb
 from tacit.terminal import emit, progress, table
 
 PANEL = Panel.POOL
@@ -40,10 +40,8 @@ def simulate(
     window by it: at least k people must ask within the window for any query to go out.
     """
     options = locals()
-    from tacit.pool import simulate_pool
-
     with progress("Simulating", total=windows * seeds, unit="windows") as shown:
-        result = simulate_pool(**options, advance=shown.advance).as_dict()
+        result = library("tacit.pool:simulate_pool")(**options, advance=shown.advance).as_dict()
     says: list[str | Table] = [table(("", ""), _figures(result), right=True)]
     if not result["answered"] and mode != "paper":
         says.append(

@@ -1,5 +1,6 @@
 """``tacit desk``, ``tacit approve``, ``tacit site``: from the owner's page to pages that others may read."""
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from tacit.commands.options import ForceFlag, Host, OutputFolder, Port
 from tacit.commands.verbs import Panel, verb, verb_group
+from tacit.errors import InputError, IntegrityError, ParameterError
 from tacit.terminal import emit, stderr
 
 PANEL = Panel.RELEASE
@@ -78,7 +80,6 @@ def serve(
 ) -> None:
     """Serve a site to members of groups, read-only, until Ctrl-C; each request is logged on stderr."""
     from tacit.commands.servers import Listening, listen, run
-    from tacit.errors import InputError, ParameterError
     from tacit.web.published import serving
 
     place = sessions or site.with_name(f"{site.resolve().name}.sessions")
@@ -119,9 +120,6 @@ def approve(
     The signature lies beside the folder, in RELEASE.approvals.json; tacit site --require-approval
     officer.key.pub publishes nothing without it.
     """
-    from dataclasses import asdict
-
-    from tacit.errors import IntegrityError, ParameterError
     from tacit.web.published import approvals
 
     if sum(given is not None for given in (key, new_key, check)) != 1 or bool(releases) == bool(new_key):

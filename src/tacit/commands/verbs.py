@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
 from importlib import import_module
+from operator import attrgetter
 from typing import Annotated, Any
 
 import typer
@@ -27,12 +28,11 @@ class Panel(StrEnum):
 
     LOG = "Log (what was searched)"
     RELEASE = "Release (publish a log under differential privacy)"
-    GROUPS = "Groups (profiles that link no term to a person)"
+    GROUPS = "Groups (public cohorts in place of personal profiles)"
     DEVICE = "Device (search without being profiled)"
     POOL = "Pool (personal data that k people online share)"
     EVALUATE = "Evaluate (what a guard costs in search quality)"
     WORLD = "World (try everything on people who do not exist)"
-    MORE = "More"
 
 
 _QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
@@ -75,6 +75,17 @@ _WIDEST, _NARROW = 100, 60
 """Longer lines are hard to read; on a narrower screen (a phone) a meaning stands below its name."""
 
 
+def library(place: str) -> Any:
+    """Load a part of the library by its address, such as ``tacit.pool:Agent``."""
+    module, _, name = place.partition(":")
+    return attrgetter(name)(import_module(module))
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given; the library has the defaults of the others."""
+    return {name: value for name, value in options.items() if value is not None and value != []}
+
+
 def described(documented: Any) -> dict[str, str]:
     """Read what a docstring says of each parameter or attribute.
 
@@ -111,10 +122,7 @@ class _Headed:
         parameters: list[Any] = self.params  # type: ignore[attr-defined]
         options: dict[str, str] = {each.name: max(each.opts, key=len) for each in parameters}
         for place in getattr(callback, "explained_by", ()):
-            module, _, name = place.partition(":")
-            documented: Any = import_module(module)
-            for part in name.split("."):
-                documented = getattr(documented, part)
+            documented = library(place)
             said, defaults = described(documented), inspect.signature(documented).parameters
             for parameter in parameters:
                 text = next((said[name] for name in _names(parameter) if name in said), "")

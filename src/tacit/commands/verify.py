@@ -1,5 +1,6 @@
 """``tacit verify``: check a release against its own statement."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,6 @@ def verify(
     Without --ledger this shows that a release is consistent, not that it is authentic: whoever rewrites the
     whole manifest consistently passes. The ledger knows the very manifest.
     """
-    from dataclasses import asdict
-
     from tacit.release.document.manifest import read_manifest
     from tacit.release.verify import verify as verified
 

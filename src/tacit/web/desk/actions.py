@@ -6,6 +6,7 @@ another option.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -152,8 +153,6 @@ def _day(values: Values, name: str) -> list[str]:
 
 
 def _more(values: Values) -> list[str]:
-    import shlex
-
     try:
         return shlex.split(one(values, "more"))
     except ValueError:

@@ -4,6 +4,7 @@ One person, no accounts: whoever has the printed address has what the account th
 desk does, it does by starting commands; it changes nothing itself.
 """
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from tacit import __version__
 from tacit.bodies import read_body
@@ -47,7 +49,7 @@ class Desk:
     def __init__(self, home: Path, state: PageState, port: int) -> None:
         self.home, self.jobs = home, Jobs(home)
         self.admission = Admission(state, port)
-        self._environment = templates("tacit.web.desk", size=_size)
+        self._environment = templates("tacit.web.desk")
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         body = self._environment.get_template(template).render(
@@ -79,8 +81,6 @@ class Desk:
 
     def action(self, request: Request) -> Response:
         """The form of an action; filled, the command it stands for and what it would mean."""
-        import shlex
-
         action = ACTIONS.get(request.path_params["action"])
         if action is None:
             return self.missing(request, None)
@@ -166,17 +166,6 @@ class Desk:
         """The page for a browser that is not known, or that another site sent here."""
         return self.render(request, "door.html.j2", 200 if kind == "elsewhere" else 403, kind=kind)
 
-    def static(self, request: Request) -> Response:
-        """The desk's style and script, and the icon."""
-        from importlib import resources
-
-        kinds = {"desk.css": "text/css", "desk.js": "text/javascript", "icon.svg": "image/svg+xml"}
-        name = request.path_params["name"]
-        if name not in kinds:
-            return self.missing(request, None)
-        folder = "tacit.web" if name == "icon.svg" else "tacit.web.desk"
-        return Response((resources.files(folder) / "static" / name).read_bytes(), media_type=kinds[name])
-
 
 def desk_application(desk: Desk) -> Starlette:
     """The application that serves a desk."""
@@ -184,7 +173,7 @@ def desk_application(desk: Desk) -> Starlette:
         routes=[
             Route("/", desk.data_sets),
             Route("/open", desk.admit),
-            Route("/static/{name}", desk.static),
+            Mount("/static", StaticFiles(packages=[("tacit.web.desk", "static"), ("tacit.web", "static")])),
             Route("/ledger/{name}", desk.ledger),
             Route("/jobs", desk.all_jobs),
             Route("/jobs/{name}", desk.job),
@@ -209,11 +198,3 @@ def open_desk(home: Path, port: int) -> Iterator[Desk]:
         yield Desk(home, state, port)
     finally:
         state.close()
-
-
-def _size(number: int) -> str:
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}"
-        number = number / 1000  # type: ignore[assignment]
-    return f"{number:,.1f} GB"

@@ -87,7 +87,7 @@ class _DataPage:
             documents=round(site.guard.topic().documents),
             requests=sum(site.sent.count().values()),
             file=str(site.state.path),
-            size=_readable_size(site.state.size()),
+            size=site.state.size(),
             histories=browser_histories(),
             job=self._latest,
         )
@@ -176,10 +176,6 @@ class _DataPage:
         return self._site.render(request, "door.html", kind="unknown", again="")
 
 
-def _readable_size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-
-
 _SECRET = re.compile(r"key|token|secret|passw|auth|signature|session|cookie", re.IGNORECASE)
 LEFT_OUT = "(left out)"
 
@@ -231,13 +227,8 @@ def export_everything(site: Site) -> dict[str, Any]:
         **site.guard.export(),
         "requests": cleaned(
             [
-                {
-                    "engine": one.engine,
-                    "time": one.time.isoformat(),
-                    "address": one.address,
-                    "exposure": one.exposure,
-                    "request": one.text,
-                }
+                {name: getattr(one, name) for name in ("engine", "address", "exposure")}
+                | {"time": one.time.isoformat(), "request": one.text}
                 for one in reversed(site.sent.all())
             ]
         ),

@@ -90,29 +90,22 @@ class _ProfilePage:
         before = guard.sensitive(label)
         guard.sensitive(label, float(marked))
         self._site.changed()
-
-        def undo() -> str:
-            guard.sensitive(label, before)
-            return f"{name} is as it was before."
-
         said = (
             f"“{name}” is never sent from now on, and pages about it have no influence on what is."
             if marked
             else f"“{name}” is no longer marked."
         )
-        return self._site.done(own_address(form.get("back"), _INTERESTS), said, undo)
+        back = own_address(form.get("back"), _INTERESTS)
+        return self._site.done(back, said, lambda: guard.sensitive(label, before))
 
     def forget(self, _request: Request, form: FormData) -> Response:
         """Forget every page about a topic."""
         label, guard = str(form.get("topic", "")), self._site.guard
         gone = guard.forget(topic=label)
         self._site.changed()
-
-        def undo() -> str:
-            return f"{guard.restore(gone.documents):,} pages are back."
-
         said = f"{gone.clicks:,} pages about “{readable_topic(label)}” are forgotten."
-        return self._site.done(own_address(form.get("back"), _INTERESTS), said, undo)
+        back = own_address(form.get("back"), _INTERESTS)
+        return self._site.done(back, said, lambda: guard.restore(gone.documents))
 
     def forget_page(self, _request: Request, form: FormData) -> Response:
         """Forget one page of the history."""
@@ -121,18 +114,14 @@ class _ProfilePage:
             raise InputError("say which page to forget.")
         gone = guard.forget(click=int(number))
         self._site.changed()
-
-        def undo() -> str:
-            guard.restore(gone.documents)
-            return "The page is back."
-
-        return self._site.done("/profile#history", "The page is forgotten.", undo)
+        said = "The page is forgotten."
+        return self._site.done("/profile#history", said, lambda: guard.restore(gone.documents))
 
     def undo(self, request: Request, form: FormData) -> Response:
         """Undo what was done last."""
-        said = self._site.undo(request.path_params["key"])
-        back = own_address(form.get("back"), "/profile")
-        return self._site.done(back, said or "That cannot be undone any more.", problem=said is None)
+        undone = self._site.undo(request.path_params["key"])
+        said = "That is undone." if undone else "That cannot be undone any more."
+        return self._site.done(own_address(form.get("back"), "/profile"), said, problem=not undone)
 
 
 def _within(label: str, labels: frozenset[str]) -> bool:

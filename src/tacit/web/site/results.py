@@ -39,7 +39,7 @@ def routes(site: Site) -> list[Route]:
         Route("/", page.front),
         Route("/search", page.search, methods=["GET", "POST"]),
         Route("/go/{key}/{number:int}", page.go),
-        Route("/clicked/{key}/{number:int}", page.clicked, methods=["POST"]),
+        Route("/clicked/{key}/{number:int}", page.go, methods=["POST"]),
         Route("/picture/{key}/{number:int}", page.picture),
         Route("/read/{name}", page.read),
     ]
@@ -181,18 +181,14 @@ class _ResultPages:
         return _Target(address, recorded, beacon, steps, not name, picture)
 
     async def go(self, request: Request) -> Response:
-        """Record a click and go on to the result."""
+        """Record a click and go on to the result; where the browser goes by itself, it only tells us."""
         page, one = self._found(request)
         await self._record(page, one)
+        if request.method == "POST":
+            return Response(status_code=204)
         return RedirectResponse(
             self._target(page, one).direct, 303, headers={"Referrer-Policy": "no-referrer"}
         )
-
-    async def clicked(self, request: Request) -> Response:
-        """Record a click; the browser goes to the result by itself."""
-        page, one = self._found(request)
-        await self._record(page, one)
-        return Response(status_code=204)
 
     async def picture(self, request: Request) -> Response:
         """A small picture of a result; its bytes are looked at before they are passed on."""

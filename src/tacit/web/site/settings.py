@@ -79,12 +79,8 @@ class _SettingsPage:
         except TacitError as error:
             return self._site.done("/settings", f"Nothing was changed: {error}", problem=True)
         self._site.changed()
-
-        def undo() -> str:
-            save_settings(self._site.state, before)
-            return "The settings are as they were before."
-
-        return self._site.done(own_address(form.get("back"), "/settings"), "The settings are saved.", undo)
+        back, said = own_address(form.get("back"), "/settings"), "The settings are saved."
+        return self._site.done(back, said, lambda: save_settings(self._site.state, before))
 
     def add_engine(self, _request: Request, form: FormData) -> Response:
         """Add an engine."""
@@ -139,12 +135,7 @@ class _SettingsPage:
 
     def _rearranged(self, back: str, said: str, before: dict[str, Action]) -> Response:
         self._site.rearranged()
-
-        def undo() -> str:
-            save_rules(self._site.state, before)
-            return "The rules are as they were before."
-
-        return self._site.done(back, said, undo)
+        return self._site.done(back, said, lambda: save_rules(self._site.state, before))
 
     def change_lens(self, _request: Request, form: FormData) -> Response:
         """Add a lens, change the one of that name, or remove it."""

@@ -43,7 +43,7 @@ class Notice:
     """Something that was done, shown on the next page, with an undo if there is one."""
 
     text: str
-    undo: Callable[[], str] | None = None
+    undo: Callable[[], object] | None = None
     problem: bool = False
 
 
@@ -161,7 +161,7 @@ class Site:
         return self._environment.get_template(template).render(**values)
 
     def done(
-        self, back: str, text: str, undo: Callable[[], str] | None = None, *, problem: bool = False
+        self, back: str, text: str, undo: Callable[[], object] | None = None, *, problem: bool = False
     ) -> Response:
         """Redirect to a page that says what was done."""
         key = secrets.token_urlsafe(9)
@@ -178,15 +178,15 @@ class Site:
         with self._lock:
             self._notices.clear()
 
-    def undo(self, key: str) -> str | None:
-        """Undo what a notice tells of; None where that is not possible any more."""
+    def undo(self, key: str) -> bool:
+        """Undo what a notice tells of; False where that is not possible any more."""
         with self._lock:
             notice = self._notices.pop(key, None)
         if notice is None or notice.undo is None:
-            return None
-        said = notice.undo()
+            return False
+        notice.undo()
         self.changed()
-        return said
+        return True
 
 
 @contextmanager
