@@ -31,7 +31,6 @@ WRONG_USAGE = 2
 STOPPED = 130
 """The exit code after Ctrl-C."""
 
-
 _UNWRITABLE = (
     "Choose a place that you can write to; TACIT_STATE names one for what Tacit keeps, TMPDIR one for work."
 )

@@ -108,8 +108,8 @@ def people(
 ) -> None:
     """Attack people of a log: would they be found, and can it be told what they searched for?
 
-    Hashed ids, k-query anonymity under an attacker with accounts of his own, and mechanisms at several ε. It
-    is the owner's own look: nothing is charged, and the result is as sensitive as the log.
+    Hashed ids, k-query anonymity under an attacker with planted accounts, and mechanisms at several ε. It is
+    the owner's own look: nothing is charged, and the result is as sensitive as the log.
     """
     _attack("tacit.audit.people:audit_people", **locals())
 

@@ -143,7 +143,7 @@ def _shown(done: Release) -> Iterator[str | Text]:
     verdict = done.verdict
     yield Text.assemble(
         (verdict.headline, "bold red" if verdict.warns else "bold"),
-        f", counting all releases so far: from an even chance to {verdict.sure_but_for}",
+        f". All releases so far together: from an even chance to {verdict.sure_but_for}",
     )
     for name, table in done.tables.items():
         yield f"  {name}: {table.num_rows:,} row{'' if table.num_rows == 1 else 's'}"

@@ -166,12 +166,12 @@ class _Headed:
 
 
 def _fitting(name: str, meaning: str, width: int) -> tuple[str, str]:
-    """Move choices that do not fit beside an option's name into its meaning."""
+    """Name the kind of a value plainly, and move choices that do not fit beside it into the meaning."""
+    name = re.sub(r"<(?:list\[)?(.+?)(?: range)?\]?>", r"<\1>", name).replace("<str>", "<text>")
     flags, found, kind = name.partition(" <")
     if not found or len(name) + 2 <= width:
         return name, meaning
-    choices = kind.removeprefix("list[").rstrip("]>").replace("|", ", ")
-    return f"{flags} <choice>", f"{meaning}  [one of {choices}]"
+    return f"{flags} <choice>", f"{meaning}  [one of {kind.rstrip('>').replace('|', ', ')}]"
 
 
 def _heading(verb: Any) -> str:
