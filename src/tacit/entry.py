@@ -23,11 +23,11 @@ def _end_at_once(_signal: int, _frame: Any) -> NoReturn:
 
 def main() -> None:
     """Run ``tacit`` with the process's arguments and exit."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # the desk starts its jobs with it blocked
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # not where Ctrl-C is to be ignored, as in the background
         signal.signal(signal.SIGINT, _end_at_once)
-    # What is loaded stays to the end: to look through it for garbage again and again takes long.
-    gc.set_threshold(20_000)
+    gc.set_threshold(20_000)  # what is loaded stays to the end, and takes long to look through for garbage
     from tacit.commands import main as run
 
     try:

@@ -61,7 +61,7 @@ class Shelf:
             try:
                 found[path.name] = Ledger(path).verify()
             except (TacitError, OSError) as error:
-                found[path.name] = getattr(error, "problem", "it cannot be read")
+                found[path.name] = getattr(error, "problem", "it cannot be read.")
         return found
 
     @cached_property
@@ -80,10 +80,9 @@ class Shelf:
                 continue
         return found
 
-    def ledger_of(self, log: str) -> LedgerState | None:
-        """What the ledger beside a log says, if there is one."""
-        found = self.ledgers.get(default_ledger(self.home / log).name)
-        return None if isinstance(found, str) else found
+    def ledger_of(self, log: str) -> LedgerState | str | None:
+        """What the ledger beside a log says, if there is one, or what is wrong with it."""
+        return self.ledgers.get(default_ledger(self.home / log).name)
 
     def crossing(self, release: str) -> list[tuple[str, int]]:
         """The files of a release that would cross, with their sizes."""
@@ -186,6 +185,8 @@ def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
     asked = {words[at].removeprefix("--"): float(words[at + 1]) for at in range(0, len(words), 2)}
     plan = mechanism_class(one(values, "mechanism"))(**asked).plan()
     state = shelf.ledger_of(one(values, "log")) if one(values, "log") else None
+    if isinstance(state, str):
+        raise InputError(f"the log's ledger cannot be used: {state}", "See tacit ledger verify.")
     users = int(number[1]) if (number := _number(values, "users", whole=True)) else None
     total = state.account.charge(plan.event).spent() if state is not None else None
     return verdict_on(plan.guarantee, total, exact=len(state.unprotected) if state else 0, users=users)
@@ -237,11 +238,13 @@ def _keys(shelf: Shelf) -> list[str]:
 
 
 _LOG = Field("log", "Log", "choice", choices=lambda shelf: list(shelf.logs))
-_MECHANISM = Field("mechanism", "How", "choice", choices=lambda _shelf: OFFERED)
+_MECHANISM = Field("mechanism", "Mechanism", "choice", choices=lambda _shelf: OFFERED)
 _EPSILON = Field("epsilon", "ε", "text", "what this release may cost; 1 or less protects well", "1")
-_DELTA = Field("delta", "δ", "text", "the chance of an exception; well below one over the users", "1e-6")
+_DELTA = Field(
+    "delta", "δ", "text", "the chance of an exception; far below one over the number of users", "1e-6"
+)
 _USERS = Field("users", "Users, about", "text", "public knowledge: says how many rows to expect")
-_MORE = Field("more", "More options", "text", "as on the command line, such as --item queries --item clicks")
+_MORE = Field("more", "More options", "text", "as on the command line, where --help lists them")
 _FOLDER = Field("output", "New folder", "text", "in the desk's folder")
 
 ACTIONS: dict[str, DeskAction] = {

@@ -74,9 +74,8 @@ class Desk:
         name = request.path_params["name"]
         found = Shelf(self.home).ledgers.get(name)
         if found is None or isinstance(found, str):
-            raise InputError(
-                f"this ledger cannot be shown: {found or 'there is none'}.", "See tacit ledger verify."
-            )
+            said = found or "there is none."
+            raise InputError(f"this ledger cannot be shown: {said}", "See tacit ledger verify.")
         return self.render(request, "ledger.html.j2", name=name, state=found)
 
     def action(self, request: Request) -> Response:

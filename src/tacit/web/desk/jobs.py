@@ -1,14 +1,14 @@
 """Jobs: a folder and a child process that runs the very command a person would type.
 
 There is no queue and no table. The folder says what was asked for, the process writes what it says into it,
-and a shell around it writes how it ended. Both live on without the desk. Whether a job still runs is asked of
+and one around it writes how it ended. Both live on without the desk. Whether a job still runs is asked of
 the kernel: its processes hold a lock on the folder's file for as long as one of them lives, however it ends.
 So a ``kill -9`` of anything, or a restart of the machine, leaves no job that is said to run and does not.
 
     jobs/20260309-101502-release-3f9c/
         job.json   the command, when it was asked for
         lock       held while a process of the job lives
-        pid        the shell's, which leads the job's process group
+        pid        of the process around it, which leads the job's process group
         stdout, stderr
         exit       how the command ended, once it has
 """
@@ -34,21 +34,20 @@ from tacit.files import atomic_directory
 
 _NAME = re.compile(r"\d{8}-\d{6}-[a-z-]{1,20}-[0-9a-f]{6}")
 _SHOWN = 200_000
-# A signal to the group ends the command; the shell waits for it and says how it ended. One that comes before
-# the command is there is passed on, and one that interrupts the waiting does not end it.
-_SHELL = """
-trap stop=1 TERM
-echo $$ > "$0/pid"
-"$@" > "$0/stdout" 2> "$0/stderr" < /dev/null &
-child=$!
-[ -z "$stop" ] || kill $child
-wait $child
-code=$?
-while kill -0 $child 2> /dev/null; do wait $child; code=$?; done
-echo $code > "$0/.exit" && mv "$0/.exit" "$0/exit"
+_AROUND = """
+import os, pathlib, signal, subprocess, sys
+folder = pathlib.Path(sys.argv[1])
+(folder / "pid").write_text(str(os.getpid()))
+with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
+    child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=out, stderr=err, close_fds=False)
+    if signal.SIGTERM in signal.sigpending():  # it came before there was a command to get it
+        child.terminate()
+    code = child.wait()
+(folder / ".exit").write_text(str(code if code >= 0 else 128 - code))
+(folder / ".exit").rename(folder / "exit")
 """
 _CHILDREN: list[subprocess.Popen[bytes]] = []
-"""Shells that this process started, so that it takes those that have ended from the kernel's list."""
+"""What this process started, so that it takes those that have ended from the kernel's list."""
 _STOPPED = 130
 
 
@@ -174,8 +173,11 @@ class Jobs:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             command = [sys.executable, "-m", "tacit", *words]
+            # SIGTERM stays blocked in the process around the command, which says how that ended. The command
+            # lets it in when it begins (tacit.entry): one that comes before is not lost.
+            usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
             child = subprocess.Popen(
-                ["/bin/sh", "-c", _SHELL, str(folder.resolve()), *command],
+                [sys.executable, "-I", "-S", "-c", _AROUND, str(folder.resolve()), *command],
                 cwd=self.home,
                 pass_fds=(lock,),
                 start_new_session=True,
@@ -183,6 +185,7 @@ class Jobs:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
+            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
             _CHILDREN[:] = [child, *(each for each in _CHILDREN if each.poll() is None)]
         finally:
             os.close(lock)  # from here on the job alone holds it

@@ -157,9 +157,11 @@ class _ResultPages:
             emphasise=_emphasis(page.query),
             new_tab=settings.new_tab,
             several=len(page.batches[0].turns) > 1,
-            turns=[(turn, _requests_of(turn)) for turn in page.turns],
+            turns=[
+                (turn, [sent.decode(errors="backslashreplace") for sent in turn.sent]) for turn in page.turns
+            ],
             only_here=all(turn.engine.carriage is Carriage.HERE for turn in page.turns),
-            day=_day,
+            day=lambda text: f"{date.fromisoformat(text):%-d %b %Y}",
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
@@ -302,11 +304,6 @@ def _emphasis(query: str) -> Callable[[str], Markup]:
     return emphasise
 
 
-def _day(text: str) -> str:
-    """A date as people write it."""
-    return f"{date.fromisoformat(text):%-d %b %Y}"
-
-
 def _part(text: str) -> int:
     return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 4 else 1
 
@@ -323,7 +320,3 @@ def _read_before(one: ShownResult) -> list[ClickedPage]:
     for page in one.because:
         titles.setdefault(page.title.lower(), page)
     return list(titles.values())[:3]
-
-
-def _requests_of(turn: Any) -> list[str]:
-    return [wire.decode("utf-8", errors="backslashreplace") for wire in turn.sent]
