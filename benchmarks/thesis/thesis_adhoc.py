@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, Weighted
+from tacit.evaluate.data import KINDS, CountedLog, LogPart, Numbers, ReleasedData, Weighted
 from tacit.evaluate.task import Measured, Measures, Ranked, ranked_by
 from tacit.evaluate.tasks.adhoc import Adhoc, AdhocTrial, JudgedClicks
 
@@ -51,6 +51,7 @@ class ThesisAdhoc(Adhoc):
     """
 
     name = "thesis-adhoc"
+    reads = tuple(KINDS.values())
 
     def __init__(self, steps: int = STEPS, negligible: float = NEGLIGIBLE) -> None:
         self._steps, self._negligible = steps, negligible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, add_up, ranges
+from tacit.evaluate.data import KINDS, CountedLog, LogPart, ReleasedData, add_up, ranges
 from tacit.evaluate.task import Measures, ranked_by
 from tacit.evaluate.tasks.session_search import DISCOUNT, SessionSearch, SessionSearchTrial
 
@@ -23,6 +23,7 @@ class ThesisSessionSearch(SessionSearch):
     """
 
     name = "thesis-session-search"
+    reads = tuple(KINDS.values())
 
     def __init__(
         self, discount: float = DISCOUNT, steps: int = STEPS, negligible: float = NEGLIGIBLE

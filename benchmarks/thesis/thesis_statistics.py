@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.evaluate.data import CountedLog, LogPart, ReleasedData
+from tacit.evaluate.data import KINDS, CountedLog, LogPart, ReleasedData
 from tacit.evaluate.task import Measured, Measures
 from tacit.evaluate.tasks.statistics import Statistics, StatisticsTrial
 
@@ -38,6 +38,7 @@ class ThesisStatistics(Statistics):
     """Item set generation and ranking. The test part plays no role."""
 
     name = "thesis-statistics"
+    reads = tuple(KINDS.values())
 
     def against(self, original: CountedLog, test: LogPart) -> ThesisStatisticsTrial:
         """Only the original matters."""

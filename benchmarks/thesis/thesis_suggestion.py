@@ -61,6 +61,7 @@ class ThesisSuggestion(Suggestion):
     """
 
     name = "thesis-suggestion"
+    reads = tuple(logs.KINDS.values())
 
     def __init__(self, weight: float = SIMILARITY_WEIGHT) -> None:
         self._weight = weight

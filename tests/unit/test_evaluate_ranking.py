@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ir_measures
 import numpy as np
 import pytest
 from benchmarks.thesis import thesis_adhoc as walking
 from benchmarks.thesis import thesis_suggestion as suggestion
 from benchmarks.thesis.thesis_adhoc import best_of
+from ir_measures import AP, P, R, nDCG
 from scipy import sparse
 from tests.evaluate_log import part, release
 
 from tacit.evaluate.public import EngineLists
-from tacit.evaluate.task import ranked_by
+from tacit.evaluate.task import judge, ranked_by
 
 
 def test_ties_go_by_number_and_lists_end_where_they_should() -> None:
@@ -20,6 +22,25 @@ def test_ties_go_by_number_and_lists_end_where_they_should() -> None:
     assert found.unit.tolist() == [0, 0, 1]
     assert found.item.tolist() == [5, 2, 4]
     assert found.place.tolist() == [1, 2, 1]
+
+
+def test_measures_are_those_of_ir_measures() -> None:
+    measures, draw = [nDCG @ 10, AP @ 10, AP @ 1000, P @ 5, P @ 10, R @ 5], np.random.default_rng(0)
+    for units in range(1, 60):
+        listed = np.unique(draw.integers(0, units * 20, 9 * (units % 8)))
+        ranked = ranked_by(listed // 20, listed % 20, draw.integers(0, 5, len(listed)).astype(float), 15)
+        wanted = np.concatenate([20 * np.arange(units) + 7, draw.integers(0, units * 20, 25)])
+        run: dict[str, dict[str, float]] = {}
+        for unit, item, place in zip(ranked.unit, ranked.item, ranked.place, strict=True):
+            run.setdefault(str(unit), {})[str(item)] = -float(place)
+        qrels: dict[str, dict[str, int]] = {str(unit): {} for unit in range(units) if str(unit) in run}
+        for key in wanted:
+            qrels.get(str(key // 20), {})[str(key % 20)] = 1
+        expected = {measure: np.full(units, np.nan) for measure in measures}
+        for found in ir_measures.iter_calc(measures, qrels, run) if run else ():
+            expected[found.measure][int(found.query_id)] = found.value
+        for measure, values in judge(ranked, (wanted // 20, wanted % 20), units, measures).items():
+            assert values.values == pytest.approx(expected[measure], abs=1e-12, nan_ok=True), measure
 
 
 def test_what_scores_nothing_is_not_listed() -> None:

@@ -33,7 +33,7 @@ Spilled = tuple[SpilledLog, LogPart, LogPart, LogPart]
 @pytest.fixture
 def spilled(log: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Spilled]:
     """Fold 1 of 3 in many small parts and batches, and the same fold in memory."""
-    for name, value in {"A_PART": 400, "_BATCH": 700, "_AT_ONCE": 90, **request.param}.items():
+    for name, value in {"A_PART": 400, "_BATCH": 700, **request.param}.items():
         monkeypatch.setattr(parts, name, value)
     with open_engine() as engine:
         original, test = spill(log, (None, None), (1, 3, 0), BY_PAUSES, engine)

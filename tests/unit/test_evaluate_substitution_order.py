@@ -11,7 +11,7 @@ from tacit.evaluate.tasks.substitution import Substitution, Substitutions
 
 def offered(query: str, steps: dict[tuple[str, str], int]) -> list[str]:
     """The substitutions of a query, best first."""
-    return Substitutions(release(steps=steps)).best(query)
+    return Substitutions(release(steps=steps)).best([query])[0]
 
 
 def test_the_second_query_stands_for_the_first_and_not_the_reverse() -> None:

@@ -16,8 +16,12 @@ from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
 from tacit.evaluate.sweep.measurements import Measurements, estimate, gather, holm
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
+from tacit.evaluate.sweep.sweeping import counted_alike
 from tacit.evaluate.tasks import task_class
+from tacit.release.engines import open_engine
+from tacit.release.preparation import Preparation
 from tacit.release.registry import MECHANISMS
+from tacit.world.synth import SyntheticLog
 
 
 def test_without_noise_an_estimate_is_scipys_over_all_units() -> None:
@@ -319,3 +323,29 @@ def test_cells_are_short() -> None:
         "–", "–", "12,345", "0.1234", "1.00e-06", "x", "64"
     ]  # fmt: skip
     assert [cell(p, "p") for p in (0.0, 1e-9, 0.0009, 0.001, 0.25)] == ["< 0.001"] * 3 + ["0.001", "0.250"]
+
+
+def test_what_is_counted_once_for_several_budgets_is_the_same_for_each(tmp_path: Path) -> None:
+    SyntheticLog(60, seed=2).write(tmp_path / "log.parquet")
+    first: dict[str, tuple[object, object]] = {}
+    shared = set()
+    with open_engine() as engine:
+        log = Preparation().apply(engine.log(tmp_path / "log.parquet"))
+        for setting in grid(epsilons=[1.0, 16.0], ks=[2, 5]):
+            if setting.is_anchor:
+                continue
+            plan = setting.make()
+            counts = {
+                name: sorted(map(str, engine.table(kept).to_pylist()))
+                if hasattr(kept, "get_name")
+                else repr(kept)
+                for name, kept in plan.count(engine, log).items()
+            }
+            key = counted_alike(setting, plan)
+            before = first.setdefault(setting.mechanism, (key, counts))
+            if setting.mechanism != "k-query":
+                assert before == (key, counts), setting.mechanism
+                shared.add(setting.mechanism)
+            elif before[1] != counts:
+                assert before[0] != key
+    assert shared == {"adaptive", "click", "session", "zealous"}

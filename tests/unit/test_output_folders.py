@@ -124,7 +124,8 @@ def test_a_sweep_is_replaced_when_its_successor_is_whole(tmp_path: Path) -> None
         stopped()
     assert json.loads((output / "sweep.json").read_text())["log"] == "first", "the old report is there still"
     with sweep_folder(output, log, force=True) as folder:
-        assert sweep(folder, "second", anew=True).done() == 1, "it goes on where it was stopped"
+        sweep(folder, "second", anew=True)
+        assert len(names(folder / "runs")) == 1, "it goes on where it was stopped"
     assert json.loads((output / "sweep.json").read_text())["log"] == "second"
     assert names(tmp_path) == ["report"]
 
@@ -132,7 +133,8 @@ def test_a_sweep_is_replaced_when_its_successor_is_whole(tmp_path: Path) -> None
 def test_a_stopped_successor_with_other_options_begins_anew(tmp_path: Path) -> None:
     sweep(tmp_path / "next", "second")
     (tmp_path / "next" / "runs" / "0.npz").write_text("done")
-    assert sweep(tmp_path / "next", "third", anew=True).done() == 0
+    sweep(tmp_path / "next", "third", anew=True)
+    assert not names(tmp_path / "next" / "runs")
 
 
 def test_a_sweep_replaces_no_other_folder(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ _HOMES = {
     "task": ("Task", "run_task"),
     "tasks": ("task_class", "task_names"),
 }
-_NEEDED = ("altair", "ir_measures", "vl_convert")
+_NEEDED = ("ir_measures", "vl_convert")
 
 __all__ = [
     "LogPart", "ReleasedData", "Results", "Task", "evaluate_personalised", "evaluate_release",

@@ -1,7 +1,4 @@
-"""Charts in Altair, drawn by vl-convert: they follow the page's colours, light, dark or on paper.
-
-Altair loads when a chart is drawn: it is heavy, and part of the extra ``tacit[report]``.
-"""
+"""Charts as Vega-Lite, drawn by vl-convert: they follow the page's colours, light, dark or on paper."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -15,6 +12,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 _SHADES = ("#b3cde3", "#8cb6d9", "#6baed6", "#4292c6", "#2b7bba", "#1f68a5")
 """From the smallest ε to the largest, to be told from white and from black."""
 _WIDTH, _PANEL = 560, 270
+_INK = "currentColor"
 
 Rows = Sequence[Mapping[str, Any]]
 Chart = dict[str, Any]
@@ -30,7 +28,6 @@ def curve(
     levels: Mapping[str, float] | None = None,
     logarithmic: bool = False,
     panel: str | None = None,
-    own_y: bool = False,
 ) -> Chart:
     """Draw lines with points above a y axis from 0, and intervals where rows have them.
 
@@ -41,37 +38,24 @@ def curve(
         series: title of the legend.
         levels: dashed horizontal lines, by name.
         logarithmic: whether the x axis is.
-        panel: the key by which rows are split into panels beside each other.
-        own_y: whether each panel has a y axis of its own.
+        panel: the key by which rows are split into panels beside each other, each with a y axis of its own.
     """
-    import altair
-
     steps = sorted({row["x"] for row in rows})
-    scale = altair.Scale(nice=False, padding=12, **({"type": "log"} if logarithmic else {"zero": False}))
-    base = altair.Chart().encode(
-        x=altair.X("x:Q", title=x, scale=scale, axis=altair.Axis(values=steps, format=".6~r")),
-        y=altair.Y("y:Q", title=y, scale=altair.Scale(zero=True)),
-        color=_colour(altair, rows, series),
-    )
-    points = base.encode(
-        shape=altair.Shape("series:N", title=series, scale=_in_order(altair, rows, "series")),
-        tooltip=[
-            altair.Tooltip("series:N", title=series),
-            altair.Tooltip("x:Q", title=x),
-            altair.Tooltip("y:Q", title=y, format=".4f"),
-        ],
-    )
-    line = base.mark_line()
+    scale = {"nice": False, "padding": 12, **({"type": "log"} if logarithmic else {"zero": False})}
+    across = _axis("x", x, scale=scale, axis={"values": steps, "format": ".6~r"})
+    colour, up = _colour(rows, series), _axis("y", y, scale={"zero": True})
+    shape: Chart = {"field": "series", "title": series, "scale": {"domain": _values(rows, "series")}}
+    told = _told(("series", series), ("x", x), ("y", y, ".4f"))
+    line: Chart = {"x": across, "y": up, "color": colour}
     if panel:  # where lines coincide, both show
-        line = line.encode(strokeDash=altair.StrokeDash("series:N", legend=None))
-    layers = [line, points.mark_point(filled=True, size=60)]
+        line["strokeDash"] = {"field": "series", "legend": None}
+    points = {"x": across, "y": up, "color": colour, "shape": shape, "tooltip": told}
+    layers = [_layer("line", line), _layer({"type": "point", "filled": True, "size": 60}, points)]
     if any(row.get("low") is not None for row in rows):
-        bounded = base.transform_filter("isValid(datum.low)")
-        layers.append(bounded.mark_rule(opacity=0.6).encode(y="low:Q", y2="high:Q"))
-    drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
-    if levels:
-        drawn += _levels(altair, levels, "y")
-    return _finish(altair, drawn, columns=_values(rows, panel) if panel else (), panel=panel, own_y=own_y)
+        bounds = {"x": across, "y": _axis("low"), "y2": {"field": "high"}, "color": colour}
+        layers.append(_layer({"type": "rule", "opacity": 0.6}, bounds) | _BOUNDED)
+    layers += _levels("y", levels or {})
+    return _finished(layers, rows, panel=panel)
 
 
 def intervals(rows: Rows, value: str, level: float) -> Chart:
@@ -82,22 +66,19 @@ def intervals(rows: Rows, value: str, level: float) -> Chart:
         value: title of the axis.
         level: of a dashed vertical line.
     """
-    import altair
-
-    base = altair.Chart().encode(
-        y=altair.Y("name:N", title=None, sort=None, axis=altair.Axis(labelLimit=260)),
-        yOffset=altair.YOffset("series:N", scale=_in_order(altair, rows, "series")),
-        color=_colour(altair, rows, ""),
-        tooltip=["name:N", "series:N", altair.Tooltip("value:Q", format=".3f", title=value)],
-    )
-    axis = altair.X("value:Q", title=value, scale=altair.Scale(zero=False))
+    common = {
+        "y": {"field": "name", "title": None, "sort": None, "axis": {"labelLimit": 260}},
+        "yOffset": {"field": "series", "scale": {"domain": _values(rows, "series")}},
+        "color": _colour(rows, None),
+    }
+    told = _told(("name", "name"), ("series", "series"), ("value", value, ".3f"))
+    point = common | {"x": _axis("value", value, scale={"zero": False}), "tooltip": told}
     layers = [
-        base.mark_point(filled=True, size=70, opacity=1).encode(x=axis),
-        base.mark_rule().encode(x="low:Q", x2="high:Q"),
+        _layer({"type": "point", "filled": True, "size": 70, "opacity": 1}, point),
+        _layer("rule", common | {"x": _axis("low"), "x2": {"field": "high"}}),
+        *_levels("x", {"": level}),
     ]
-    drawn = altair.layer(*layers, data=altair.Data(values=list(rows)))
-    drawn += _levels(altair, {"": level}, "x")
-    return _finish(altair, drawn, height=24 * len(rows) + 20)
+    return _finished(layers, rows, height=24 * len(rows) + 20)
 
 
 def gains(rows: Rows) -> Chart:
@@ -106,39 +87,39 @@ def gains(rows: Rows) -> Chart:
     Args:
         rows: ``task``, ``epsilon``, ``mechanism``, ``share``, and ``low`` and ``high`` of its interval.
     """
-    import altair
-
     drawn = [row | {"budget": f"ε = {row['epsilon']:g}"} for row in map(dict, rows)]
-    budgets = _values(drawn, "budget")
+    budgets, tasks = _values(drawn, "budget"), _values(drawn, "task")
     ends = [end for row in drawn for end in (row["share"], row["low"], row["high"]) if end is not None]
-    scale = altair.Scale(domain=[min(-0.02, *ends), max(1.02, *ends)], nice=False)
+    scale = {"domain": [min(-0.02, *ends), max(1.02, *ends)], "nice": False}
     named = "datum.value == 0 ? ['0%', 'nothing'] : datum.value == 1 ? ['100%', 'whole log'] : "
-    axis = altair.Axis(values=[0, 0.25, 0.5, 0.75, 1], labelExpr=f"{named}format(datum.value, '.0%')")
-    base = altair.Chart(altair.Data(values=drawn)).encode(
-        y=altair.Y(
-            "task:N", title=None, axis=altair.Axis(labelLimit=110), scale=_in_order(altair, drawn, "task")
-        ),
-        yOffset=altair.YOffset("budget:N", scale=_in_order(altair, drawn, "budget")),
-    )
+    axis = {"values": [0, 0.25, 0.5, 0.75, 1], "labelExpr": f"{named}format(datum.value, '.0%')"}
     shades = [_SHADES[round(n * (len(_SHADES) - 1) / max(1, len(budgets) - 1))] for n in range(len(budgets))]
-    bars = base.mark_bar().encode(
-        x=altair.X("share:Q", title="gained over nothing released", scale=scale, axis=axis),
-        color=altair.Color("budget:N", title=None, scale=altair.Scale(domain=budgets, range=shades)),
-        tooltip=[
-            "task:N",
-            altair.Tooltip("budget:N", title="release"),
-            "mechanism:N",
-            altair.Tooltip("share:Q", format=".1%", title="gained"),
-            altair.Tooltip("low:Q", format=".1%", title="from"),
-            altair.Tooltip("high:Q", format=".1%", title="to"),
-        ],
+    common = {
+        "y": {"field": "task", "title": None, "axis": {"labelLimit": 110}, "scale": {"domain": tasks}},
+        "yOffset": {"field": "budget", "scale": {"domain": budgets}},
+    }
+    told = _told(
+        ("task", "task"),
+        ("budget", "release"),
+        ("mechanism", "mechanism"),
+        ("share", "gained", ".1%"),
+        ("low", "from", ".1%"),
+        ("high", "to", ".1%"),
     )
-    ends_at = bars.mark_tick(thickness=2)  # nothing gained is seen too
-    bounded = base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.8, color="currentColor")
-    layers = [bars, ends_at, bounded.encode(x="low:Q", x2="high:Q"), _levels(altair, {"": 0.0}, "x")]
-    layers.append(_levels(altair, {" ": 1.0}, "x"))
-    height = 13 * len(drawn) + 14 * len(_values(drawn, "task"))
-    return _finish(altair, altair.layer(*layers), height=height)
+    bar = common | {
+        "x": _axis("share", "gained over nothing released", scale=scale, axis=axis),
+        "color": {"field": "budget", "title": None, "scale": {"domain": budgets, "range": shades}}
+        | {"legend": {"columns": 5, "symbolType": "square", "symbolOpacity": 1}},
+        "tooltip": told,
+    }
+    bounds = common | {"x": _axis("low"), "x2": {"field": "high"}}
+    layers = [
+        _layer("bar", bar),
+        _layer({"type": "tick", "thickness": 2}, bar),  # nothing gained is seen too
+        _layer({"type": "rule", "opacity": 0.8, "color": _INK}, bounds) | _BOUNDED,
+        *_levels("x", {"": 0.0, " ": 1.0}),
+    ]
+    return _finished(layers, drawn, height=13 * len(drawn) + 14 * len(tasks))
 
 
 def svg(chart: Chart) -> str:
@@ -167,63 +148,76 @@ def vega_script() -> str:
     return script
 
 
-def _finish(
-    altair: Any,
-    drawn: Any,
-    *,
-    height: int = 260,
-    panel: str | None = None,
-    columns: Sequence[str] = (),
-    own_y: bool = False,
-) -> Chart:
+_BOUNDED = {"transform": [{"filter": "isValid(datum.low)"}]}
+
+
+def _layer(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Chart:
+    typed = {
+        channel: each
+        if isinstance(each, list) or "type" in each or channel in ("x2", "y2", "value")
+        else {"type": "nominal", **each}
+        for channel, each in encoding.items()
+    }
+    return {"mark": mark, "encoding": typed}
+
+
+def _axis(field: str, title: str | None = None, **options: Any) -> Chart:
+    return {"field": field, "type": "quantitative", **({"title": title} if title else {}), **options}
+
+
+def _told(*fields: tuple[str, ...]) -> list[Chart]:
+    """What a pointer on a mark is told: fields with their titles, numbers with their format."""
+    return [
+        {"field": field, "title": title, "type": "quantitative", "format": form[0]}
+        if form
+        else {"field": field, "title": title, "type": "nominal"}
+        for field, title, *form in fields
+    ]
+
+
+def _finished(layers: Sequence[Chart], rows: Rows, *, height: int = 260, panel: str | None = None) -> Chart:
     """Set size, panels and colours: what is not data takes the colour of the text around it."""
-    text = {"labelColor": "currentColor", "titleColor": "currentColor"}
-    header = altair.Header(labelColor="currentColor", labelOrient="top", labelAnchor="start")
-    shown = {"title": None, "header": header}
-    if columns:
-        facet = altair.Column(f"{panel}:N", sort=list(columns), **shown)
-        drawn = drawn.properties(width=_PANEL, height=height).facet(column=facet)
-        drawn = drawn.resolve_scale(y="independent") if own_y else drawn
-    else:
-        drawn = drawn.properties(width="container", height=height)
-    made: Chart = (
-        drawn.properties(background="transparent")
-        .configure_axis(
-            **text,
-            gridColor="currentColor",
-            gridOpacity=0.15,
-            domainColor="currentColor",
-            tickColor="currentColor",
-        )
-        .configure_legend(**text, orient="bottom", columns=2, labelLimit=260)
-        .configure_view(strokeOpacity=0)
-        .configure_title(color="currentColor")
-        .to_dict()
-    )
-    return made
+    text = {"labelColor": _INK, "titleColor": _INK}
+    lines = {"gridColor": _INK, "gridOpacity": 0.15, "domainColor": _INK, "tickColor": _INK}
+    made: Chart = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "data": {"values": list(rows)},
+        "background": "transparent",
+        "config": {
+            "axis": text | lines,
+            "legend": text | {"orient": "bottom", "columns": 2, "labelLimit": 260},
+            "view": {"strokeOpacity": 0},
+        },
+    }
+    if panel is None:
+        return made | {"layer": list(layers), "width": "container", "height": height}
+    header = {"labelColor": _INK, "labelOrient": "top", "labelAnchor": "start"}
+    column = {
+        "field": panel,
+        "type": "nominal",
+        "sort": _values(rows, panel),
+        "title": None,
+        "header": header,
+    }
+    drawn = {"layer": list(layers), "width": _PANEL, "height": height}
+    return made | {"facet": {"column": column}, "spec": drawn, "resolve": {"scale": {"y": "independent"}}}
 
 
-def _levels(altair: Any, levels: Mapping[str, float], axis: str) -> Any:
-    """Dashed lines across the chart."""
+def _levels(axis: str, levels: Mapping[str, float]) -> list[Chart]:
+    """Dashed lines across the chart; on a y axis they are named."""
+    mark = {"type": "rule", "strokeDash": [6, 4], "color": _INK, "opacity": 0.7}
     values = [{axis: value, "name": name} for name, value in levels.items()]
-    rule = altair.Chart(altair.Data(values=values)).mark_rule(
-        strokeDash=[6, 4], color="currentColor", opacity=0.7
-    )
-    drawn = rule.encode(**{axis: f"{axis}:Q"}, tooltip=["name:N", altair.Tooltip(f"{axis}:Q", format=".4f")])
-    if axis == "x" or not all(levels):
-        return drawn
-    for level in values:  # the lowest is named below its line, so that names of near ones do not meet
+    told = _told(("name", "name"), (axis, axis, ".4f"))
+    rules: Chart = {"data": {"values": values}, **_layer(mark, {axis: _axis(axis), "tooltip": told})}
+    layers = [rules] if values else []
+    for level in values if axis == "y" else ():
+        # the lowest is named below its line, so that names of near ones do not meet
         below = len(values) > 1 and level["y"] == min(levels.values())
-        named = altair.Chart(altair.Data(values=[level])).mark_text(
-            align="left",
-            baseline="top" if below else "bottom",
-            dx=4,
-            dy=3 if below else -2,
-            color="currentColor",
-            fontSize=10,
-        )
-        drawn += named.encode(y="y:Q", x=altair.value(0), text="name:N")
-    return drawn
+        text = {"type": "text", "align": "left", "dx": 4, "color": _INK, "fontSize": 10}
+        text |= {"baseline": "top", "dy": 3} if below else {"baseline": "bottom", "dy": -2}
+        encoding = {"y": _axis("y"), "x": {"value": 0}, "text": {"field": "name", "type": "nominal"}}
+        layers.append({"data": {"values": [level]}, "mark": text, "encoding": encoding})
+    return layers
 
 
 def _values(rows: Rows, field: str) -> list[str]:
@@ -231,12 +225,7 @@ def _values(rows: Rows, field: str) -> list[str]:
     return list(dict.fromkeys(str(row[field]) for row in rows))
 
 
-def _colour(altair: Any, rows: Rows, title: str) -> Any:
+def _colour(rows: Rows, title: str | None) -> Chart:
     domain = _values(rows, "series")
-    scale = altair.Scale(domain=domain, range=[PALETTE[n % len(PALETTE)] for n in range(len(domain))])
-    return altair.Color("series:N", title=title or None, scale=scale)
-
-
-def _in_order(altair: Any, rows: Rows, field: str) -> Any:
-    """A scale with the values in the order in which they come: one legend shows shapes and colours."""
-    return altair.Scale(domain=_values(rows, field))
+    colours = [PALETTE[n % len(PALETTE)] for n in range(len(domain))]
+    return {"field": "series", "title": title, "scale": {"domain": domain, "range": colours}}

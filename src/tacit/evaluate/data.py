@@ -27,9 +27,10 @@ are one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
@@ -175,26 +176,21 @@ class LogPart:
     @cached_property
     def tables(self) -> Mapping[str, pa.Table]:
         """Keywords, queries, clicks, steps and later queries, with how many users had each."""
-        searches, clicks = self.searches, self.clicks
-        queries, urls = self.queries, self.urls
-        nothing = np.zeros(len(searches.query), np.int64)
-        asked = _users(searches.user, searches.query, nothing)
+        searches, clicks, queries = self.searches, self.clicks, self.queries
+        asked = _users(searches.user, searches.query, np.zeros(len(searches.query), np.int64))
         clicked = _users(clicks.user, clicks.query, clicks.url)
-        place, later = later_queries(searches, 1)
-        stepped = _users(searches.user[place], searches.query[place], later)
-        place, later = later_queries(searches, WINDOW)
-        followed = _users(searches.user[place], searches.query[place], later)
-        return {
-            "keywords": _keywords(self.queries, np.unique(np.stack([searches.user, searches.query]), axis=1)),
+        found = {
+            "keywords": _keywords(queries, np.unique(np.stack([searches.user, searches.query]), axis=1)),
             "queries": _table({"query": queries.take(asked[0])}, asked[2]),
-            "clicks": _table({"query": queries.take(clicked[0]), "url": urls.take(clicked[1])}, clicked[2]),
-            "steps": _table(
-                {"query": queries.take(stepped[0]), "next_query": queries.take(stepped[1])}, stepped[2]
-            ),
-            "follows": _table(
-                {"query": queries.take(followed[0]), "later_query": queries.take(followed[1])}, followed[2]
+            "clicks": _table(
+                {"query": queries.take(clicked[0]), "url": self.urls.take(clicked[1])}, clicked[2]
             ),
         }
+        for kind, name, window in (("steps", "next_query", 1), ("follows", "later_query", WINDOW)):
+            place, later = later_queries(searches, window)
+            query, other, count = _users(searches.user[place], searches.query[place], later)
+            found[kind] = _table({"query": queries.take(query), name: queries.take(other)}, count)
+        return found
 
 
 def _with_words(table: pa.Table, *columns: str) -> pa.Table:
@@ -313,6 +309,10 @@ class ReleasedData:
             found[kind] = _with_words(table.filter(pc.greater(table.column("count"), 0)), *named)
         return cls(found)
 
+    def only(self, kinds: Collection[str]) -> ReleasedData:
+        """The tables of some kinds."""
+        return replace(self, tables={kind: t for kind, t in self.tables.items() if kind in kinds})
+
     @property
     def rows(self) -> int:
         """The rows of all tables: how much was kept."""
@@ -384,25 +384,15 @@ class ReleasedData:
         A_Session counts every subsequence, so the sequence of just these two counts all their meetings;
         adding the longer ones to it would count some of them twice.
         """
-        if "sequences" not in self.tables:
-            return _nothing()
-        table = self.tables["sequences"]
-        best: dict[tuple[int, int], float] = {}
-        numbers = self.queries.find(_flat(table)).tolist()
-        place = 0
-        for length, count in zip(
-            pc.list_value_length(table.column("queries")).to_pylist(), _counts(table).tolist(), strict=True
-        ):
-            sequence = numbers[place : place + length]
-            place += length
-            for i, first in enumerate(sequence):
-                for second in sequence[i + 1 :]:
-                    if first != second:
-                        best[first, second] = max(count, best.get((first, second), 0.0))
-        if not best:
-            return _nothing()
-        keys = np.array(list(best), np.int64)
-        return add_up(keys[:, 0], keys[:, 1], np.array(list(best.values())))
+        best: dict[tuple[str, str], float] = {}
+        if "sequences" in self.tables:
+            table = self.tables["sequences"]
+            for sequence, count in zip(table["queries"].to_pylist(), _counts(table).tolist(), strict=True):
+                for pair in combinations(sequence, 2):
+                    best[pair] = max(count, best.get(pair, 0.0))
+        listed = pa.table({"first": [a for a, _ in best], "second": [b for _, b in best]})
+        found = listed.append_column("count", pa.array(best.values(), pa.float64()))
+        return self._pairs(found.rename_columns(["query", "later_query", "count"]), "later_query")
 
     @cached_property
     def keywords(self) -> dict[str, float]:
@@ -446,9 +436,10 @@ WINDOW = 10
 
 def released_whole(part: CountedLog, least: int = 1) -> ReleasedData:
     """The log with nothing held back but what fewer than ``least`` users had."""
-    tables = part.tables.values()
-    kept = tables if least == 1 else [t.filter(pc.greater_equal(t.column("count"), least)) for t in tables]
-    return ReleasedData.from_tables(kept)
+    tables = part.tables
+    if least > 1:
+        tables = {kind: t.filter(pc.greater_equal(t.column("count"), least)) for kind, t in tables.items()}
+    return ReleasedData(tables)
 
 
 def later_queries(searches: Searches, window: int) -> tuple[Numbers, Numbers]:

@@ -349,6 +349,7 @@ class JudgedTask(Task):
     """
 
     headline = "engine and clicks: nDCG@10"
+    reads = ("clicks",)
     judged = True
 
     def __init__(self, judgments: Judgments) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.evaluate.data import LogPart, Numbers, ReleasedData, ranges
-from tacit.evaluate.task import Ranked, ranked_by
+from tacit.evaluate.task import Ranked, places, ranked_by
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS
 
@@ -116,21 +116,23 @@ class EngineLists:
         at = order[np.minimum(at, len(keys) - 1)] if len(keys) else np.zeros(len(wanted), np.int64)
         same = keys[at] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
         own[at[same]] = count[same]
-        extra = ranked_by(row[~same], url[~same], count[~same], SHOWN)
-        amount = _looked_up(row[~same] * width + url[~same], count[~same], extra.unit * width + extra.item)
+        row, url, count = row[~same], url[~same], count[~same]
+        order = np.lexsort((url, -count, row))
+        order = order[places(row[order]) <= SHOWN]
+        row, url, count = row[order], url[order], count[order]
         free_unit, free_place = np.nonzero(self._free[lists])
         begins = np.searchsorted(free_unit, np.arange(len(lists) + 1))
-        slot = begins[extra.unit] + extra.place - 1
-        there = slot < begins[extra.unit + 1]
+        slot = begins[row] + places(row) - 1
+        there = slot < begins[row + 1]
         taken = np.zeros(len(free_unit), np.bool_)
         taken[slot[there]] = True
         extra_rank = np.full(len(slot), SHOWN + 1, np.int64)
         extra_rank[there] = free_place[slot[there]] + 1
         left_unit, left_place = free_unit[~taken], free_place[~taken]
-        units = np.concatenate([unit, extra.unit, left_unit])
-        items = np.concatenate([item, extra.item, beyond + left_place])
+        units = np.concatenate([unit, row, left_unit])
+        items = np.concatenate([item, url, beyond + left_place])
         ranks = np.concatenate([rank, extra_rank, left_place + 1])
-        counts = np.concatenate([own, amount, np.zeros(len(left_unit))])
+        counts = np.concatenate([own, count, np.zeros(len(left_unit))])
         return ranked_by(units, items, counts + TRUST / (ranks + 1), SHOWN), urls
 
     def _released(
@@ -144,13 +146,6 @@ class EngineLists:
         lengths = np.where(numbers >= 0, np.searchsorted(clicks.row, numbers, side="right") - begins, 0)
         row, source = ranges(begins, lengths)
         return row, clicks.column[source], clicks.weight[source]
-
-
-def _looked_up(keys: Numbers, values: NDArray[np.float64], wanted: Numbers) -> NDArray[np.float64]:
-    """The value of each wanted key; all are there."""
-    order = np.argsort(keys)
-    found: NDArray[np.float64] = values[order[np.searchsorted(keys[order], wanted)]]
-    return found
 
 
 def popular(released: ReleasedData, most: int) -> tuple[Numbers, NDArray[np.float64]]:

@@ -19,7 +19,6 @@ from tacit.display import as_text
 from tacit.pages import render
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 Progress = Callable[[int, int], object]
@@ -130,8 +129,7 @@ class Results:
     """What an evaluation found.
 
     ``print(results)`` shows the tables, a notebook shows them as HTML; ``results["runs"]`` is an entry of
-    ``results.json``; :meth:`to_arrow`, :meth:`to_pandas` and :meth:`to_polars` give the measurements as a
-    frame.
+    ``results.json``; :meth:`to_arrow` and :meth:`to_pandas` give the measurements as a frame.
 
     Args:
         evaluation: what was evaluated: ``release``, ``groups``, ``device``, ``pool`` or ``personalised``.
@@ -195,13 +193,6 @@ class Results:
 
     def to_pandas(self) -> Any:
         return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        import polars as pl
-
-        found = pl.from_arrow(self.to_arrow())
-        assert isinstance(found, pl.DataFrame)
-        return found
 
 
 def plain(value: Any) -> Any:

@@ -98,7 +98,7 @@ def _figures(rows: list[dict[str, Any]], curves: list[dict[str, Any]]) -> list[F
     late = " | ".join(f"{key} = weeks late, {key[6:]}" for key in rows[0] if key.startswith("delay_"))
 
     def draw() -> dict[str, Any]:
-        return charts.curve(curves, "week", "queries", series="way", panel="panel", own_y=True)
+        return charts.curve(curves, "week", "queries", series="way", panel="panel")
 
     shown = [
         Figure("series", "Queries published by the end", columns(f"{heads} | {errors}"), rows, draw=draw)

@@ -1,4 +1,4 @@
-"""Retrieval tasks: what they judge, and what ir-measures says of ranked lists.
+"""Retrieval tasks: what they judge, and how ranked lists are measured.
 
 ::
 
@@ -16,15 +16,14 @@ than it gains over that.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-import ir_measures
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, changes
+from tacit.evaluate.data import KINDS, CountedLog, LogPart, Numbers, ReleasedData, changes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +86,8 @@ class Task(ABC):
     """The measure that stands for the task in a summary."""
     nothing: ClassVar[str] = "nothing to fall back on"
     """What serves the task where nothing is released: ``a public list of words``."""
+    reads: ClassVar[Collection[str]] = tuple(KINDS.values())
+    """The tables (:data:`tacit.evaluate.data.KINDS`) without which it may be served otherwise."""
     judged: ClassVar[bool] = False
     """Whether it needs judgments that people made (:mod:`tacit.evaluate.judged`)."""
 
@@ -97,6 +98,14 @@ class Task(ABC):
 
 def run_task(task: Task, original: CountedLog, released: ReleasedData, test: LogPart) -> Measures:
     return task.against(original, test).measure(released)
+
+
+def put_in(values: Measures, where: Numbers, others: Measures) -> dict[str, Measured]:
+    """The same measures, those of some units from others."""
+    found = {name: Measured(measured.values.copy()) for name, measured in values.items()}
+    for name, measured in found.items():
+        measured.values[where] = others[name].values[where]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,36 +126,44 @@ class Ranked:
 def ranked_by(unit: Numbers, item: Numbers, score: NDArray[np.float64], most: int) -> Ranked:
     """The ``most`` items of each unit with the highest scores; ties by the item's number."""
     order = np.lexsort((item, -score, unit))
-    unit, item = unit[order], item[order]
+    kept = order[places(unit[order]) <= most]
+    return Ranked(unit[kept], item[kept], places(unit[kept]))
+
+
+def places(unit: Numbers) -> Numbers:
+    """The place of each row among those of its unit, which stand together, from 1."""
     begins = np.flatnonzero(changes(unit))
-    place = np.arange(len(unit)) - np.repeat(begins, np.diff(np.append(begins, len(unit)))) + 1
-    kept = place <= most
-    return Ranked(unit[kept], item[kept], place[kept])
+    return np.arange(len(unit)) - np.repeat(begins, np.diff(np.append(begins, len(unit)))) + 1
 
 
 def judge(
     ranked: Ranked, relevant: tuple[Numbers, Numbers], units: int, measures: Sequence[Any]
 ) -> Mapping[Any, Measured]:
-    """Each measure for each unit; a unit without a list has no value.
+    """Each measure for each unit, as trec_eval computes it; a unit without a list has no value.
 
     Args:
-        ranked: the lists.
+        ranked: the lists, of different items each.
         relevant: unit and item of what is relevant.
         units: how many there are; each must have something relevant.
-        measures: of ir-measures.
+        measures: of ir-measures, each with a cutoff: nDCG, AP, P and R.
     """
-    values = {measure: np.full(units, np.nan) for measure in measures}
-    run: dict[str, dict[str, float]] = {}
-    for unit, item, place in zip(
-        ranked.unit.tolist(), ranked.item.tolist(), ranked.place.tolist(), strict=True
-    ):
-        run.setdefault(str(unit), {})[str(item)] = -float(place)
-    qrels: dict[str, dict[str, int]] = {}
-    for unit, item in zip(relevant[0].tolist(), relevant[1].tolist(), strict=True):
-        key = str(unit)
-        if key in run:
-            qrels.setdefault(key, {})[str(item)] = 1
-    if run:
-        for metric in ir_measures.iter_calc(list(measures), qrels, run):
-            values[metric.measure][int(metric.query_id)] = metric.value
-    return {measure: Measured(found) for measure, found in values.items()}
+    width = max((int(items.max()) + 1 for items in (ranked.item, relevant[1]) if len(items)), default=1)
+    wanted = np.unique(relevant[0] * width + relevant[1])
+    all_relevant = np.bincount(wanted // width, minlength=units)
+    hit = np.isin(ranked.unit * width + ranked.item, wanted)
+    unit, place = ranked.unit[hit], ranked.place[hit]
+    ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, all_relevant.max(initial=0) + 2)))])
+    answered = np.bincount(ranked.unit, minlength=units) > 0
+    found = {}
+    for measure in measures:
+        cutoff = measure.params["cutoff"]
+        gain, most = {
+            "P": (np.ones(len(unit)), cutoff),
+            "R": (np.ones(len(unit)), all_relevant),
+            "AP": (places(unit) / place, all_relevant),
+            "nDCG": (1 / np.log2(place + 1.0), ideal[np.minimum(all_relevant, cutoff)]),
+        }[measure.NAME]
+        within = place <= cutoff
+        sums = np.bincount(unit[within], gain[within], minlength=units)
+        found[measure] = Measured(np.divide(sums, most, out=np.full(units, np.nan), where=answered))
+    return found

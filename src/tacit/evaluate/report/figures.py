@@ -58,17 +58,15 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
     """On top: for each task and ε the best release on the scale from nothing released to the whole log."""
     rows, beside = [], []
     for name, task in found.tasks.items():
-        tried = found.at_budgets(name)
-        if not tried or not found.has_units(name):
+        best_at = found.best_at(name)
+        if not best_at or not found.has_units(name):
             continue
         nothing, whole = (found.anchor(name, which) for which in (NOTHING, ORIGINAL))
         if not (whole.gain.value > 0 and whole.gain.p < _ON_SCALE):
             beside.append(task.title)
             continue
         common = {"task": task.title, "nothing": nothing.value, "original": whole.value}
-        for epsilon in sorted({epsilon for _, epsilon, _ in tried}):
-            at = ((mechanism, result) for mechanism, tried_at, result in tried if tried_at == epsilon)
-            mechanism, best = max(at, key=lambda pair: pair[1].value)
+        for epsilon, (mechanism, best) in best_at.items():
             rows.append(
                 common
                 | {"epsilon": epsilon, "mechanism": mechanism, "value": best.value}

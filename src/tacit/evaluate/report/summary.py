@@ -141,14 +141,10 @@ def _rounded(people: float) -> str:
 
 def _reached(found: Measurements, task: type[Task]) -> str:
     """Say what the best mechanism gains at the least and at the largest budget, between the two anchors."""
-    tried = found.at_budgets(task.name)
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
     measure = task.headline.rpartition(": ")[2]
     ends = []
-    for epsilon in sorted({epsilon for _, epsilon, _ in tried}):
-        name, best = max(
-            ((name, result) for name, at, result in tried if at == epsilon), key=lambda pair: pair[1].value
-        )
+    for epsilon, (name, best) in found.best_at(task.name).items():
         between = f", {best.low:.3g} to {best.high:.3g}" if math.isfinite(best.low) else ""
         ends.append(f"at ε = {epsilon:g} at best {best.value:.3g} ({name}{between})")
     listed = [

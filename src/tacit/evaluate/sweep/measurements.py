@@ -94,8 +94,8 @@ def _of_units(
         found = owners.get(fold, np.arange(side[fold].shape[1]))
         named.append(found + most)  # a user is in one fold only
         most += int(found.max()) + 1 if len(found) else 0
-    sums = np.bincount(np.concatenate(named).astype(np.int64), residuals)
-    there = len(np.unique(np.concatenate(named)))
+    numbers = np.concatenate(named).astype(np.int64)
+    sums, there = np.bincount(numbers, residuals), np.count_nonzero(np.bincount(numbers))
     if there < 2:
         return 0.0, 0.0
     return float((sums**2).sum() / len(residuals) ** 2 * there / (there - 1)), there - 1.0
@@ -225,6 +225,14 @@ class Measurements:
             for key, result in self.headline(task).items()
             if self.settings[key]["asked_epsilon"] is not None
         ]
+
+    def best_at(self, task: str) -> dict[float, tuple[str, Measurement]]:
+        """At each ε tried, the mechanism whose release serves best."""
+        found: dict[float, tuple[str, Measurement]] = {}
+        for mechanism, epsilon, result in sorted(self.at_budgets(task), key=lambda each: each[1]):
+            if epsilon not in found or result.value > found[epsilon][1].value:
+                found[epsilon] = mechanism, result
+        return found
 
 
 def gather(

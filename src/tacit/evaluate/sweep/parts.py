@@ -30,8 +30,7 @@ MOST_TESTED = 250_000
 MOST_ROWS = 3_000_000
 """Rows of a table of the whole log. Beyond, a row of one user is left out unless a test user asked its query:
 it could serve nobody who is tested."""
-_BATCH = 1 << 17
-_AT_ONCE = 1 << 14
+_BATCH = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def spill(
     parts = max(1, round(rows * (folds - 1) / folds / A_PART))
     share = min(1.0, MOST_TESTED * folds / max(rows, 1))
     paths = tuple(engine.scratch / f"part-{part}.parquet" for part in range(parts))
-    writers = [_Writer(path, file.schema_arrow) for path in paths]
+    writers = [pq.ParquetWriter(path, file.schema_arrow, compression="snappy") for path in paths]
     tested = [file.schema_arrow.empty_table()]
     for batch in _of_period(file, period):
         users = batch.column("user")
@@ -121,7 +120,7 @@ def spill(
         order = np.argsort(part, kind="stable")
         kept, ends = kept.take(pa.array(order)), np.searchsorted(part[order], np.arange(parts + 1))
         for writer, begin, end in zip(writers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-            writer.add(kept.slice(begin, end - begin))
+            writer.write_table(kept.slice(begin, end - begin))
     for writer in writers:
         writer.close()
     test = LogPart(pa.concat_tables(tested), cut)
@@ -139,25 +138,3 @@ def _of_period(file: pq.ParquetFile, period: tuple[datetime | None, datetime | N
                 compare(table.column("time"), pa.scalar(bound, table.schema.field("time").type))
             )
         yield table
-
-
-class _Writer:
-    """Writes a Parquet file, some rows at a time."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._file = pq.ParquetWriter(path, schema, compression="snappy")
-        self._waiting: list[pa.Table] = []
-
-    def add(self, table: pa.Table) -> None:
-        self._waiting.append(table)
-        if sum(each.num_rows for each in self._waiting) >= _AT_ONCE:
-            self._write()
-
-    def _write(self) -> None:
-        if self._waiting:
-            self._file.write_table(pa.concat_tables(self._waiting))
-            self._waiting = []
-
-    def close(self) -> None:
-        self._write()
-        self._file.close()

@@ -121,9 +121,6 @@ class RunStore:
         }
         return SweepRun(fold, draw, named, about["rows"], about["seconds"], owners)
 
-    def done(self) -> int:
-        return sum(1 for _ in self._runs.glob("*.npz"))
-
 
 @contextmanager
 def sweep_folder(output: str | Path | None, log: str | Path, *, force: bool) -> Iterator[Path]:

@@ -10,7 +10,7 @@ import multiprocessing.connection
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
@@ -32,6 +32,7 @@ from tacit.evaluate.task import Measures, Task, Trial
 from tacit.evaluate.tasks import task_class, task_names
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, memory_for, open_engine
+from tacit.release.mechanism import Counting, Plan
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 from tacit.searchlog.sessions import BY_PAUSES
@@ -151,15 +152,14 @@ def run_sweep(
         progress(plan.total - left, plan.total)
 
     report()
-    if workers <= 1 or len(pending) <= 1:
-        for fold in pending:
-            run_fold(log, store, plan, fold, report)
-    else:
-        try:
+    try:
+        if workers > 1 and len(pending) > 1:
             _in_processes(log, store, plan, pending, min(workers, len(pending)), report)
-        except BrokenProcessPool:  # a script without the usual guard of its main part can start none
-            for fold in pending:
-                run_fold(log, store, plan, fold, report)
+    except BrokenProcessPool:  # a script without the usual guard of its main part can start none
+        report()
+    for fold in pending:
+        if any(_missing(store, plan, fold)):
+            run_fold(log, store, plan, fold, report)
     done = {
         setting.key: [(fold, draw) for fold in range(plan.folds) for draw in plan.draws_of(setting)]
         for setting in plan.settings
@@ -227,13 +227,13 @@ def run_fold(
     trials: dict[str, Trial] = {}
     with open_engine(memory=memory_for(log), threads=1) as engine:
         original, test = spill(log, period, where, prepared.sessions, engine)
-        loaded = None
+        loaded, releases = None, _Releases(engine)
         for setting, draws in _missing(store, plan, fold):
             if loaded is None and not setting.is_anchor:
                 loaded = prepared.apply(original.log())
                 loaded = engine.keep(loaded) if len(original.files) == 1 else loaded
             begun = time.process_time()
-            for draw, released in _releases(setting, engine, loaded, draws):
+            for draw, released in releases.of(setting, loaded, draws):
                 seconds = {"release": time.process_time() - begun}
                 values: dict[str, NDArray[np.float32]] = {}
                 for task in plan.tasks:
@@ -241,16 +241,15 @@ def run_fold(
                     if task not in trials:
                         trials[task] = plan.made(task, fold).against(original, test)
                     measured = (
-                        _best_use(trials[task], task_class(task).headline, original, plan.ks)
+                        _best_use(trials[task], task_class(task), original, plan.ks)
                         if setting == ORIGINAL
                         else trials[task].measure(released)
                     )
                     for name, found in measured.items():
                         values[f"{task}/{name}"] = found.values.astype(np.float32)
                     seconds[task] = time.process_time() - begun
-                rows = {kind: table.num_rows for kind, table in released.tables.items()}
-                if setting == ORIGINAL:
-                    rows = {kind: table.num_rows for kind, table in original.tables.items()}
+                tables = original.tables if setting == ORIGINAL else released.tables
+                rows = {kind: table.num_rows for kind, table in tables.items()}
                 owners = {
                     task: np.asarray(trial.owners)
                     for task, trial in trials.items()
@@ -263,46 +262,72 @@ def run_fold(
                 begun = time.process_time()
 
 
-def _best_use(trial: Trial, headline: str, original: SpilledLog, ks: Iterable[int]) -> Measures:
+def _best_use(trial: Trial, task: type[Task], original: SpilledLog, ks: Iterable[int]) -> Measures:
     """Measure the whole log: the headline by the best use of it, all else from all of it."""
-    found = dict(trial.measure(released_whole(original)))
-    for other in uses_of(original, ks):
+    headline = task.headline
+    found = dict(trial.measure(released_whole(original).only(task.reads)))
+    for other in uses_of(original, ks, task.reads):
+        if found[headline].mean_of_all == 1:  # no measure has more
+            break
         tried = trial.measure(other)[headline]
         if tried.mean_of_all > found[headline].mean_of_all:
             found[headline] = tried
     return found
 
 
-def uses_of(original: CountedLog, ks: Iterable[int] = ()) -> Iterator[ReleasedData]:
+def uses_of(original: CountedLog, ks: Iterable[int], reads: Collection[str]) -> Iterator[ReleasedData]:
     """Ways to use a whole log beside all of it with public knowledge behind it.
 
     All of it alone; without what fewer than so many users had (:data:`LEAST`, and every k that is swept, so
-    that no k-query release is a better use); without one of its tables.
+    that no k-query release is a better use); without one of the tables that the task reads.
     """
-    tables = released_whole(original).tables
-    yield ReleasedData(tables, whole=True)
-    before = sum(table.num_rows for table in tables.values())
+    whole = replace(released_whole(original).only(reads), whole=True)
+    yield whole
+    before = whole.rows
     for least in sorted({*LEAST[1:], *ks}):
-        filtered = released_whole(original, least)
+        filtered = released_whole(original, least).only(reads)
         if 0 < filtered.rows < before:  # else it is the use before, or nothing
             yield filtered
         before = filtered.rows
-    for left_out in tables:
-        yield ReleasedData({kind: table for kind, table in tables.items() if kind != left_out})
+    for left_out in whole.tables if len(whole.tables) > 1 else ():
+        yield released_whole(original).only(set(reads) - {left_out})
 
 
-def _releases(
-    setting: ReleaseSetting, engine: Engine, log: object, draws: Sequence[int]
-) -> Iterator[tuple[int, ReleasedData]]:
-    """Count once and release in memory, a draw after another; of an anchor nothing."""
-    if setting.is_anchor:
-        yield 0, ReleasedData({})
-        return
-    mechanism = setting.make()
-    counting = mechanism.count(engine, log)
-    for draw in draws:
-        tables = mechanism.publish(engine, counting, OperatingSystemRandomness())
-        yield draw, ReleasedData.from_tables(tables.values())
-    for kept in counting.values():
-        if hasattr(kept, "get_name"):  # a table of the engine; a mechanism may count in arrays of its own
-            engine.drop(kept)
+class _Releases:
+    """Makes releases in memory; settings that differ in ε alone are counted once.
+
+    Args:
+        engine: counts.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._key: Any = None
+        self._counting: Counting = {}
+
+    def of(
+        self, setting: ReleaseSetting, log: object, draws: Sequence[int]
+    ) -> Iterator[tuple[int, ReleasedData]]:
+        """A draw after another; of an anchor nothing."""
+        if setting.is_anchor:
+            yield 0, ReleasedData({})
+            return
+        plan = setting.make()
+        key = counted_alike(setting, plan)
+        if key != self._key:
+            for kept in self._counting.values():
+                if hasattr(
+                    kept, "get_name"
+                ):  # a table of the engine; a mechanism may count in its own arrays
+                    self._engine.drop(kept)
+            self._key, self._counting = key, plan.count(self._engine, log)
+        for draw in draws:
+            tables = plan.publish(self._engine, self._counting, OperatingSystemRandomness())
+            yield draw, ReleasedData.from_tables(tables.values())
+
+
+def counted_alike(setting: ReleaseSetting, plan: Plan[Any]) -> Any:
+    """What a mechanism's counting depends on: its options but ε and δ, and how it bounds contributions."""
+    options = sorted((n, v) for n, v in setting.options.items() if n not in ("epsilon", "delta"))
+    bounds = [(part.table, part.columns, part.contribution) for part in plan.schedule.parts]
+    return setting.mechanism, options, bounds

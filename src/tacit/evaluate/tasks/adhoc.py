@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.evaluate.data import CountedLog, LoggedClicks, LogPart, Numbers, ReleasedData
 from tacit.evaluate.public import EngineLists
-from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, put_in
 
 _MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 10, "P@5": P @ 5, "P@10": P @ 10}
 """MAP over the first ten, as eq. 4.11 has it; ir-measures divides by all that is relevant."""
@@ -29,6 +29,7 @@ class Adhoc(Task):
     description = "rank pages for a query"
     unit = "test query with a click"
     nothing = "the engine's own order"
+    reads = ("clicks",)
     headline = "engine and clicks: nDCG@10"
 
     def against(self, original: CountedLog, test: LogPart) -> AdhocTrial:
@@ -56,12 +57,8 @@ class AdhocTrial:
         lists = self._lists.touched(released)
         ranked, urls = self._lists.ranked(released, lists)
         ranked = Ranked(lists[ranked.unit], ranked.item, ranked.place)
-        found = self._all.judge(ranked, urls)
-        values = {}
-        for name, engine in self._engine.items():
-            values[name] = engine.values.copy()
-            values[name][lists] = found[name].values[lists]
-        return {f"engine and clicks: {name}": Measured(value) for name, value in values.items()}
+        found = put_in(self._engine, lists, self._all.judge(ranked, urls))
+        return {f"engine and clicks: {name}": measured for name, measured in found.items()}
 
 
 class JudgedClicks:

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, keywords_of
@@ -81,8 +83,7 @@ class PostingLists:
     """
 
     def __init__(self, documents: Callable[[str], float], public: Mapping[str, float]) -> None:
-        self._documents, self._public = documents, public
-        self._listed = np.array(sorted(public), object)
+        self._documents, self._listed = documents, sorted(public)
         self._places = {keyword: place for place, keyword in enumerate(self._listed)}
         self._having = np.array([max(1.0, documents(keyword)) for keyword in self._listed])
         self._behind = BEHIND * np.array([public[keyword] for keyword in self._listed])
@@ -95,21 +96,18 @@ class PostingLists:
             alone: whether nothing public stands behind that.
         """
         new = sorted(keywords.keys() - self._places.keys())
-        at = np.searchsorted(self._listed, np.array(new, object))
-        listed = np.insert(self._listed, at, np.array(new, object))
-        having = np.insert(self._having, at, [max(1.0, self._documents(keyword)) for keyword in new])
-        counts = np.insert(self._behind * (not alone), at, [keywords[keyword] for keyword in new])
-        known = [keyword for keyword in keywords if keyword in self._places]
+        listed, known = self._listed + new, [keyword for keyword in keywords if keyword in self._places]
+        having = np.concatenate([self._having, [max(1.0, self._documents(keyword)) for keyword in new]])
+        counts = np.concatenate([self._behind * (not alone), [keywords[keyword] for keyword in new]])
         own = np.array([self._places[keyword] for keyword in known], np.int64)
-        own += np.searchsorted(at, own, side="right")
         counts[own] += [keywords[keyword] for keyword in known]
         sizes = np.ceil(np.minimum(having, cache.longest)).astype(np.int64)
-        room, kept = cache.bytes // cache.posting, []
+        room, smallest, kept = cache.bytes // cache.posting, int(sizes.min(initial=0)), []
         order = np.argsort(-counts / having, kind="stable")
-        smallest = int(sizes.min(initial=0))
-        for place in order[counts[order] > 0].tolist():
-            if sizes[place] <= room:
-                room -= int(sizes[place])
+        order = order[counts[order] > 0]
+        for place, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+            if size <= room:
+                room -= size
                 kept.append(listed[place])
                 if room < smallest:
                     break
@@ -131,6 +129,7 @@ class IndexCaching(Task):
     description = "keep the right posting lists in memory"
     unit = "test search with a keyword"
     nothing = "a public list of words by their frequency"
+    reads = ("keywords", "queries")
     headline = "greedy cache: hit probability"
 
     def __init__(
@@ -155,10 +154,12 @@ class IndexCachingTrial:
         self, test: LogPart, cache: Cache, documents: Callable[[str], float], public: Mapping[str, float]
     ) -> None:
         self._cache, self._lists = cache, PostingLists(documents, public)
-        self._words = [keywords_of(query) for query in test.queries.texts.to_pylist()]
-        having = np.array([bool(found) for found in self._words], np.bool_)
+        found = [sorted(keywords_of(query)) for query in test.queries.texts.to_pylist()]
+        self._words = pa.array([word for each in found for word in each], pa.string()).dictionary_encode()
+        lengths = np.array([len(each) for each in found], np.int64)
+        self._query, self._lengths = np.repeat(np.arange(len(found)), lengths), np.maximum(lengths, 1)
         asked = test.searches.query
-        kept = having[asked] if len(asked) else np.empty(0, np.bool_)
+        kept = lengths[asked] > 0
         self._asked, self.owners = asked[kept], test.searches.user[kept]
 
     def measure(self, released: ReleasedData) -> Measures:
@@ -172,6 +173,8 @@ class IndexCachingTrial:
 
     def _hits(self, keywords: Mapping[str, float], *, alone: bool) -> NDArray[np.float64]:
         """For each test search the share of its keywords that these choose into memory."""
-        kept = self._lists.chosen(keywords, self._cache, alone=alone)
-        share = np.array([len(found & kept) / max(1, len(found)) for found in self._words])
-        return share[self._asked] if len(share) else np.empty(0)
+        kept = pa.array(list(self._lists.chosen(keywords, self._cache, alone=alone)), pa.string())
+        inside = np.asarray(pc.is_in(self._words.dictionary, value_set=kept)).astype(np.bool_)
+        hit = inside[np.asarray(self._words.indices)]
+        found = np.bincount(self._query, hit, minlength=len(self._lengths))
+        return (found / self._lengths)[self._asked]

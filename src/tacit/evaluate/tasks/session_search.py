@@ -14,7 +14,7 @@ from ir_measures import AP, nDCG
 
 from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, add_up, ranges
 from tacit.evaluate.public import SHOWN, EngineLists
-from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, ranked_by
+from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, put_in, ranked_by
 
 DISCOUNT = 0.92
 """γ of eq. 4.13, "close to 1"."""
@@ -34,6 +34,7 @@ class SessionSearch(Task):
     description = "rank pages for a whole session"
     unit = "test session with a click"
     nothing = "the engine's own order for each query"
+    reads = ("clicks",)
     headline = "engine and clicks: nDCG@10"
 
     def __init__(self, discount: float = DISCOUNT) -> None:
@@ -99,10 +100,5 @@ class SessionSearchTrial:
 
     def measure(self, released: ReleasedData) -> Measures:
         units = np.unique(self._unit[self._lists.touched(released)])
-        again = self._reranked(released, units)
-        found: dict[str, Measured] = {}
-        for name, engine in self._engine.items():
-            values = engine.values.copy()
-            values[units] = again[name].values[units]
-            found[f"engine and clicks: {name}"] = Measured(values)
-        return found
+        found = put_in(self._engine, units, self._reranked(released, units))
+        return {f"engine and clicks: {name}": measured for name, measured in found.items()}

@@ -8,6 +8,8 @@ and the one that is told, with the public list of words beside the release in th
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tacit.evaluate.data import CountedLog, LogPart, ReleasedData
 from tacit.evaluate.public import word_shares
@@ -25,6 +27,7 @@ class Statistics(Task):
     description = "how much of the log's histogram of queries is there"
     unit = "fold of the users"
     nothing = "a public list of words by their frequency"
+    reads = ("queries", "clicks", "steps")
     headline = "queries: shared mass"
 
     def against(self, original: CountedLog, test: LogPart) -> StatisticsTrial:
@@ -33,23 +36,22 @@ class Statistics(Task):
 
 
 class StatisticsTrial:
-    """The original histogram."""
+    """The original histogram, and the public list's."""
 
     def __init__(self, original: CountedLog) -> None:
         self._original = original
+        table, public = original.tables["queries"], word_shares()
+        self._queries = table.column("query")
+        counts = np.asarray(table.column("count")).astype(np.float64)
+        self._true = counts / max(counts.sum(), 1.0)
+        known = pc.index_in(self._queries, value_set=pa.array(list(public)))
+        shares = pa.array([*public.values(), 0.0])
+        self._behind = np.asarray(shares.take(pc.fill_null(known, len(public))))
 
     def measure(self, released: ReleasedData) -> Measures:
-        """How much of the histogram is told."""
-        return {Statistics.headline: Measured(np.array([self._shared(released)]))}
-
-    def _shared(self, released: ReleasedData) -> float:
-        """The part of the log's histogram of queries that is told, by the release and the public list."""
-        table = self._original.tables["queries"]
-        true = np.asarray(table.column("count")).astype(np.float64)
-        counts = dict(zip(released.queries.texts.to_pylist(), released.query_counts.tolist(), strict=True))
-        told, public = max(sum(counts.values()), 1.0), word_shares()
-        listed = table.column("query").to_pylist()
-        shown = np.array([counts.get(query, 0.0) / told for query in listed])
-        behind = np.array([public.get(query, 0.0) for query in listed])
-        mixed = (np.minimum(true / true.sum(), w * shown + (1 - w) * behind).sum() for w in _PARTS)
-        return float(max(mixed)) if len(true) else float("nan")
+        """How much of the histogram of queries is told, by the release and the public list."""
+        found, counts = released.queries.find(self._queries), released.query_counts
+        shown = np.append(counts, 0.0)[found] / max(counts.sum(), 1.0)  # -1, the last, is what is not told
+        mixed = (np.minimum(self._true, w * shown + (1 - w) * self._behind).sum() for w in _PARTS)
+        shared = float(max(mixed)) if len(self._true) else float("nan")
+        return {Statistics.headline: Measured(np.array([shared]))}

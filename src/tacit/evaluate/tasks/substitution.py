@@ -22,17 +22,27 @@ The headline puts WordNet's synonyms behind the release's substitutions: with no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from math import log
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import CountedLog, LogPart, ReleasedData, released_whole
+from tacit.evaluate.data import (
+    CountedLog,
+    LogPart,
+    Numbers,
+    ReleasedData,
+    Vocabulary,
+    Weighted,
+    add_up,
+    ranges,
+    released_whole,
+)
 from tacit.evaluate.public import with_synonyms
-from tacit.evaluate.task import Measured, Measures, Task
+from tacit.evaluate.task import Measured, Measures, Task, places
 
 TOGETHER = 3.0
 """Mutual information (natural logarithm) from which on two adjacent words make a phrase: 20 times chance."""
@@ -42,112 +52,120 @@ class Phrases:
     """Cuts queries by the counts of queries.
 
     Args:
-        queries: each with its count.
+        queries: different ones.
+        counts: of each.
         limit: the mutual information above which words stay together.
     """
 
-    def __init__(self, queries: Iterable[tuple[str, float]], limit: float = TOGETHER) -> None:
-        words: defaultdict[str, float] = defaultdict(float)
-        pairs: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for query, count in queries:
-            if count > 0:
-                listed = query.split()
-                for word in listed:
-                    words[word] += count
-                for pair in pairwise(listed):
-                    pairs[pair] += count
-        total_words, total_pairs = sum(words.values()), sum(pairs.values())
-        self._together = {
-            pair
-            for pair, count in pairs.items()
-            if log(count / total_pairs)
-            - log(words[pair[0]] / total_words)
-            - log(words[pair[1]] / total_words)
-            > limit
-        }
+    def __init__(self, queries: pa.Array, counts: NDArray[np.float64], limit: float = TOGETHER) -> None:
+        query, listed = _words(queries)
+        self._vocabulary = Vocabulary(listed)
+        word, weight = self._vocabulary.find(listed), np.maximum(counts, 0)[query]
+        follows = query[1:] == query[:-1]
+        met = add_up(word[:-1][follows], word[1:][follows], weight[1:][follows])
+        words = np.bincount(word, weight, minlength=len(self._vocabulary))
+        counted = met.weight > 0
+        first, second, often = met.row[counted], met.column[counted], met.weight[counted]
+        by_chance = np.log(words[first] / words.sum()) + np.log(words[second] / words.sum())
+        together = np.log(often / often.sum()) - by_chance > limit
+        self._together = self._pair(first[together], second[together])
 
-    def cut(self, query: str) -> tuple[str, ...]:
-        """The phrases of a query, in order; joined by spaces they are its words."""
-        listed = query.split()
-        if not listed:
-            return ()
-        phrases = [listed[0]]
-        for before, word in pairwise(listed):
-            if (before, word) in self._together:
-                phrases[-1] += f" {word}"
-            else:
-                phrases.append(word)
-        return tuple(phrases)
+    def _pair(self, first: Numbers, second: Numbers) -> Numbers:
+        return first * len(self._vocabulary) + second
+
+    def cut(self, queries: pa.Array) -> tuple[Numbers, pa.Array]:
+        """All phrases of all queries in order: whose they are, and their words."""
+        query, listed = _words(queries)
+        word = self._vocabulary.find(listed)
+        begins = np.ones(len(word), np.bool_)
+        met = (query[1:] == query[:-1]) & (word[1:] >= 0) & (word[:-1] >= 0)
+        begins[1:] = ~(met & np.isin(self._pair(word[:-1], word[1:]), self._together))
+        starts = np.flatnonzero(begins)
+        phrases = pa.ListArray.from_arrays(pa.array(np.append(starts, len(word)), pa.int32()), listed)
+        return query[starts], pc.binary_join(phrases, " ")
+
+
+def _words(queries: pa.Array) -> tuple[Numbers, pa.Array]:
+    """All words of all queries in order, with whose they are."""
+    lists = pc.utf8_split_whitespace(queries)
+    words = lists.flatten()
+    there = pc.not_equal(words, "")
+    query = pc.list_parent_indices(lists).filter(there)
+    return np.asarray(query).astype(np.int64), words.filter(there)
 
 
 TOP = (2, 5, 10)
 """How many substitutions are compared."""
 _HEADLINE = 5
 
-Pair = tuple[str, str]
 Score = tuple[float, float]
 """Likelihood ratio, count."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """What may stand for what, numbered in the order of the alphabet: the best ten of each, best first."""
+
+    first: Numbers
+    second: Numbers
+    ratio: NDArray[np.float64]
+    count: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, pairs: Weighted) -> _Best:
+        ratio = likelihood_ratio(pairs.row, pairs.column, pairs.weight).round(9)
+        order = np.lexsort((pairs.column, -pairs.weight, -ratio, pairs.row))
+        kept = order[places(pairs.row[order]) <= max(TOP)]
+        return cls(pairs.row[kept], pairs.column[kept], ratio[kept], pairs.weight[kept])
+
+    def seconds(self, wanted: Numbers) -> Iterable[tuple[int, int, Score]]:
+        """For each wanted number in turn its place, and what may stand for it, with the score."""
+        begins = np.searchsorted(self.first, wanted)
+        place, source = ranges(begins, np.searchsorted(self.first, wanted, side="right") - begins)
+        scores = zip(self.ratio[source].tolist(), self.count[source].tolist(), strict=True)
+        return zip(place.tolist(), self.second[source].tolist(), scores, strict=True)
 
 
 class Substitutions:
     """What a release says may stand for a query, best first."""
 
     def __init__(self, released: ReleasedData) -> None:
-        queries = released.queries.texts.to_pylist()
-        self._phrases = Phrases(zip(queries, released.query_counts.tolist(), strict=True))
-        steps = released.steps
-        whole: dict[Pair, float] = {}
-        parts: defaultdict[Pair, float] = defaultdict(float)
-        cut: dict[int, tuple[str, ...]] = {}
-        for row, column, weight in zip(
-            steps.row.tolist(), steps.column.tolist(), steps.weight.tolist(), strict=True
-        ):
-            whole[queries[row], queries[column]] = weight
-            for number in (row, column):
-                if number not in cut:
-                    cut[number] = self._phrases.cut(queries[number])
-            different = _only_difference(cut[row], cut[column])
-            if different is not None:
-                parts[different] += weight
-        self._whole, self._parts = _best(whole), _best(parts)
+        self._queries, steps = released.queries, released.steps
+        self._phrases = Phrases(self._queries.texts, released.query_counts)
+        self._whole = _Best.of(steps)
+        query, listed = self._phrases.cut(self._queries.texts)
+        self._listed = Vocabulary(listed)
+        phrase, begins = self._listed.find(listed), np.searchsorted(query, np.arange(len(self._queries) + 1))
+        lengths = np.diff(begins)
+        alike = lengths[steps.row] == lengths[steps.column]
+        row, column, weight = steps.row[alike], steps.column[alike], steps.weight[alike]
+        pair, here = ranges(begins[row], lengths[row])
+        there = here + (begins[column] - begins[row])[pair]
+        differ = phrase[here] != phrase[there]
+        differ &= (np.bincount(pair[differ], minlength=len(row)) == 1)[pair]  # and nowhere else
+        self._parts = _Best.of(add_up(phrase[here[differ]], phrase[there[differ]], weight[pair[differ]]))
 
-    def best(self, query: str, most: int = max(TOP)) -> list[str]:
-        """The best substitutions of a query."""
-        found: dict[str, Score] = dict(self._whole.get(query, ()))
-        phrases = self._phrases.cut(query)
-        for place, phrase in enumerate(phrases):
-            for other, score in self._parts.get(phrase, ()):
-                text = " ".join((*phrases[:place], other, *phrases[place + 1 :]))
-                found[text] = max(score, found.get(text, score))
-        return _in_order(found.items())[:most]
+    def best(self, queries: Sequence[str], most: int = max(TOP)) -> list[list[str]]:
+        """The best substitutions of each query."""
+        asked = pa.array(queries, pa.string())
+        found: defaultdict[int, dict[str, Score]] = defaultdict(dict)
+        texts = self._queries.texts
+        for query, other, score in self._whole.seconds(self._queries.find(asked)):
+            found[query][texts[other].as_py()] = score
+        whose, listed = self._phrases.cut(asked)
+        phrases, owner = listed.to_pylist(), whose.tolist()
+        begins = np.searchsorted(whose, np.arange(len(queries) + 1)).tolist()
+        for place, other, score in self._parts.seconds(self._listed.find(listed)):
+            query = owner[place]
+            begin, end = begins[query : query + 2]
+            instead = self._listed.texts[other].as_py()
+            text = " ".join((*phrases[begin:place], instead, *phrases[place + 1 : end]))
+            found[query][text] = max(score, found[query].get(text, score))
+        return [_in_order(found[n].items())[:most] if n in found else [] for n in range(len(queries))]
 
 
 def _in_order(scored: Iterable[tuple[str, Score]]) -> list[str]:
     return [text for text, _ in sorted(scored, key=lambda entry: (-entry[1][0], -entry[1][1], entry[0]))]
-
-
-def _only_difference(first: Sequence[str], second: Sequence[str]) -> Pair | None:
-    """The one phrase in which two queries differ, if there is just one."""
-    if len(first) != len(second):
-        return None
-    different = [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
-    return different[0] if len(different) == 1 else None
-
-
-def _best(pairs: Mapping[Pair, float]) -> dict[str, list[tuple[str, Score]]]:
-    """For each first its seconds with their scores, the best ten."""
-    if not pairs:
-        return {}
-    firsts, seconds = (pa.array([pair[side] for pair in pairs]).dictionary_encode() for side in (0, 1))
-    count = np.array(list(pairs.values()))
-    ratio = likelihood_ratio(np.asarray(firsts.indices), np.asarray(seconds.indices), count).round(9)
-    found: defaultdict[str, dict[str, Score]] = defaultdict(dict)
-    for (first, second), value, often in zip(pairs, ratio.tolist(), count.tolist(), strict=True):
-        found[first][second] = value, often
-    return {
-        first: [(second, scored[second]) for second in _in_order(scored.items())[: max(TOP)]]
-        for first, scored in found.items()
-    }
 
 
 def likelihood_ratio(
@@ -180,6 +198,7 @@ class Substitution(Task):
     description = "find other words for a query, as the original log would"
     unit = "test query with a substitution in the original log"
     nothing = "synonyms of WordNet"
+    reads = ("queries", "clicks", "steps", "follows")
     headline = "synonyms behind it: recall, top 5"
 
     def against(self, original: CountedLog, test: LogPart) -> SubstitutionTrial:
@@ -190,42 +209,39 @@ class SubstitutionTrial:
     """Test queries that the original log has substitutions for, with these."""
 
     def __init__(self, original: CountedLog, test: LogPart) -> None:
-        whole = Substitutions(released_whole(original))
-        ranked = ((query, whole.best(query)) for query in test.queries.texts.to_pylist())
-        self._truth = {query: best for query, best in ranked if best}
+        asked = test.queries.texts.to_pylist()
+        best = Substitutions(released_whole(original)).best(asked)
+        self._truth = {query: found for query, found in zip(asked, best, strict=True) if found}
         self._synonyms = [with_synonyms(query, _HEADLINE) for query in self._truth]
+        self._unserved = _compared(self._truth.values(), [()] * len(self._truth))
+        self._public = _compared(self._truth.values(), self._synonyms)[f"top {_HEADLINE}: recall"]
 
     def measure(self, released: ReleasedData) -> Measures:
-        substitutions = Substitutions(released)
-        found = [substitutions.best(query) for query in self._truth]
-        alone = {
-            f"top {most}: {name}": Measured(_array(values))
-            for most in TOP
-            for name, values in _compared(self._truth.values(), found, most).items()
-        }
-        backed = [
-            list(dict.fromkeys([*listed, *public]))
-            for listed, public in zip(found, self._synonyms, strict=True)
-        ]
-        recall = _compared(self._truth.values(), backed, _HEADLINE)["recall"]
-        return alone | {Substitution.headline: Measured(_array(recall))}
-
-
-def _array(values: Iterable[float]) -> NDArray[np.float64]:
-    return np.fromiter(values, np.float64)
+        found = Substitutions(released).best(list(self._truth))
+        served = [place for place, listed in enumerate(found) if listed]
+        truth = [wanted for wanted, listed in zip(self._truth.values(), found, strict=True) if listed]
+        values = {name: value.copy() for name, value in self._unserved.items()}
+        for name, value in _compared(truth, [found[place] for place in served]).items():
+            values[name][served] = value
+        backed = [list(dict.fromkeys([*found[place], *self._synonyms[place]])) for place in served]
+        values[Substitution.headline] = self._public.copy()
+        values[Substitution.headline][served] = _compared(truth, backed)[f"top {_HEADLINE}: recall"]
+        return {name: Measured(value) for name, value in values.items()}
 
 
 def _compared(
-    truth: Iterable[Sequence[str]], found: Iterable[Sequence[str]], most: int
-) -> dict[str, list[float]]:
-    values: dict[str, list[float]] = {"precision": [], "recall": [], "MAP": [], "coverage": []}
-    for wanted, listed in zip(truth, found, strict=True):
-        wanted, listed = wanted[:most], listed[:most]
-        rank = {text: place for place, text in enumerate(listed, start=1)}
-        places = [(place, rank[text]) for place, text in enumerate(wanted, start=1) if text in rank]
-        values["precision"].append(len(places) / len(listed) if listed else np.nan)
-        values["recall"].append(len(places) / len(wanted) if listed else np.nan)
-        agreement = sum(min(pair) / max(pair) for pair in places)
-        values["MAP"].append(agreement / len(wanted) if listed else np.nan)
-        values["coverage"].append(min(1.0, len(listed) / len(wanted)))
-    return values
+    truth: Iterable[Sequence[str]], found: Iterable[Sequence[str]]
+) -> dict[str, NDArray[np.float64]]:
+    named = ("precision", "recall", "MAP", "coverage")
+    values: dict[str, list[float]] = {f"top {most}: {name}": [] for most in TOP for name in named}
+    for whole, offered in zip(truth, found, strict=True):
+        for most in TOP:
+            wanted, listed = whole[:most], offered[:most]
+            rank = {text: place for place, text in enumerate(listed, start=1)}
+            places = [(place, rank[text]) for place, text in enumerate(wanted, start=1) if text in rank]
+            agreement = sum(min(pair) / max(pair) for pair in places)
+            values[f"top {most}: precision"].append(len(places) / len(listed) if listed else np.nan)
+            values[f"top {most}: recall"].append(len(places) / len(wanted) if listed else np.nan)
+            values[f"top {most}: MAP"].append(agreement / len(wanted) if listed else np.nan)
+            values[f"top {most}: coverage"].append(min(1.0, len(listed) / len(wanted)))
+    return {name: np.array(value) for name, value in values.items()}

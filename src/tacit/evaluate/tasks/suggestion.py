@@ -32,6 +32,7 @@ class Suggestion(Task):
     description = "predict what a user searches next"
     unit = "test session of two queries"
     nothing = "the query with a word less"
+    reads = ("queries", "clicks", "steps", "follows")
     headline = "people and words: R@5"
 
     def against(self, original: logs.CountedLog, test: logs.LogPart) -> SuggestionTrial:
