@@ -22,6 +22,7 @@ from tacit.release.publication import Order, publish_log
 from tacit.searchlog import SCHEMA
 
 sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 _CHROMIUM = Path("/usr/bin/chromium")
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 _QUIET += ["--disable-sync", "--no-first-run"]
@@ -106,6 +107,8 @@ def test_the_verdict_comes_first_and_nothing_is_asked_of_the_network(
         for raw in ("None", "none\n", "per_user", "threshold_1", "paper prints", "per user:"):
             assert raw not in text
         assert "Example Search GmbH, Berlin" in text and "Weekly log <of> Example" in text
+        found = axe.Axe().run(page).response["violations"]
+        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
         page.close()
 
 

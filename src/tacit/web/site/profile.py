@@ -120,7 +120,7 @@ class _ProfilePage:
     def undo(self, request: Request, form: FormData) -> Response:
         """Undo what was done last."""
         undone = self._site.undo(request.path_params["key"])
-        said = "That is undone." if undone else "That cannot be undone any more."
+        said = "It is back as it was." if undone else "That cannot be undone any more."
         return self._site.done(own_address(form.get("back"), "/profile"), said, problem=not undone)
 
 
