@@ -161,7 +161,7 @@ def test_a_region_of_k_people_holds_and_one_fewer_is_caught() -> None:
     caught = audit_pool(small, K, WINDOW)
     assert failing(caught) == ["No sender of an entry with a region is 5-identified."]
     assert caught.measured["fewest_companions"] == K - 1
-    assert caught.to_dict()["rows"][0]["bad"] and "4 of 4 senders" in caught.sentence
+    assert caught.to_dict()["rows"][0]["bad"] and "Found: 4 of 4" in caught.sentence
 
 
 def test_nothing_to_attack_is_refused() -> None:
@@ -222,7 +222,7 @@ def test_a_profile_whose_sensitive_pages_count_is_caught(
     monkeypatch.setattr(PassedPages, "sendable", leaking)
     caught = audit_device(profile, people=3, queries=["garden", "football"], pages=HEALTH)
     assert failing(caught)[0] == "Pages that were caught change nothing that is sent."
-    assert "None by texts that were caught." in failing(caught)
+    assert "Health: caught texts change none." in failing(caught)
 
 
 @pytest.mark.parametrize(("changed", "verdict"), [(34, "held"), (80, "broken")])

@@ -37,6 +37,8 @@ SHOWN, ALARM = 0.05, 1e-6
 """One minus the confidence of what is shown, and of what is called broken: a check is wrong once in 10⁶."""
 
 LARGEST = 50.0
+Scores = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""What an attacker looks at in each run of either log."""
 
 
 def at_least(hits: int, runs: int, alpha: float) -> float:
@@ -154,9 +156,7 @@ def one_run_epsilon(right: int, guesses: int, coins: int, delta: float = 0.0, al
     return low
 
 
-def best_line(
-    scores: tuple[NDArray[np.float64], NDArray[np.float64]], worth: Callable[[Seen], float], lines: int = 64
-) -> tuple[float, bool, float]:
+def best_line(scores: Scores, worth: Callable[[Seen], float], lines: int = 64) -> tuple[float, bool, float]:
     """The line on a score that tells two logs apart best: the line, whether the second log is above, worth.
 
     Lines are tried where either log has many scores; those at the very ends are for events that only one of
@@ -176,16 +176,12 @@ def best_line(
     return best
 
 
-def measure(line: float, above: bool, scores: tuple[NDArray[np.float64], NDArray[np.float64]]) -> Seen:
+def measure(line: float, above: bool, scores: Scores) -> Seen:
     """How often a score is on that side of the line, on the log where it is so more often first."""
     hits = [int((each >= line).sum()) for each in scores]
     return Seen(hits[1], hits[0], len(scores[0])) if above else Seen(hits[0], hits[1], len(scores[0]))
 
 
-def proves(
-    chosen: tuple[NDArray[np.float64], NDArray[np.float64]],
-    measured: tuple[NDArray[np.float64], NDArray[np.float64]],
-    delta: float,
-) -> float:
+def proves(chosen: Scores, measured: Scores, delta: float) -> float:
     """The ε that a score proves at δ, wrong once in 10⁶: its line is chosen on other runs than measured."""
     return measure(*best_line(chosen, lambda seen: seen.epsilon(delta))[:2], measured).epsilon(delta, ALARM)

@@ -172,7 +172,8 @@ def compares_as_analysed(plan: Plan[Any]) -> str:
                 if part.least is None or compared + lifted >= part.least:
                     expected[number] = lifted + (count if part.fresh is not None else compared)
             require(found[part.table] == expected, f"{part.table}: not the keys or counts of the schedule")
-    return ", ".join(f"{part.table} from {part.least}" for part in schedule if part.least is not None)
+    least = {part.table: part.minimum if schedule.exact else part.least for part in schedule}
+    return ", ".join(f"{table} from {each}" for table, each in least.items() if each is not None)
 
 
 def shows_as_analysed(plan: Plan[Any]) -> str:
@@ -196,7 +197,7 @@ def draws_as_analysed(plan: Plan[Any]) -> str:
         for one, two in combinations(sorted(noises), 2):
             require(abs(correlation(noises[one], noises[two])) < LIMIT, f"{one} and {two} share their noise")
     _share_that_passes(plan, schedule)
-    return ", ".join(f"{part.table} {part.error:g}" for part in schedule)
+    return ", ".join(f"{part.table} of scale {part.error:g}" for part in schedule)
 
 
 Tail = Callable[[int], float]
@@ -288,7 +289,7 @@ def adds_as_analysed(plan: Plan[Any], counted: CountedPair, changed: int | None 
         most = max((abs(each) for each in moved), default=0)
         require(total <= stated.total * changed, f"{part.table}: a user adds {total}, not {stated.total}")
         require(most <= stated.largest, f"{part.table}: a user adds {most} to one key")
-        said.append(f"{part.table} {total}")
+        said.append(f"{total} to {part.table}")
     return ", ".join(said)
 
 
@@ -304,9 +305,8 @@ def holds_as_counted(plan: Plan[Any]) -> str:
     require_holders(holdings, len(sizes))
     found = sorted(np.diff(holdings.starts).tolist(), reverse=True)
     queries = [part.table for part in plan.schedule] == ["queries"]
-    require(
-        not queries or found == list(sizes.values()), f"people hold {found} items, not {list(sizes.values())}"
-    )
+    expected = list(sizes.values())
+    require(not queries or found == expected, f"people hold {found} items, not {expected}")
     return f"{len(sizes)} people, each item once"
 
 
@@ -531,7 +531,7 @@ def finds_as_stated(plan: Plan[Any]) -> str:
     found = np.zeros(_ITEMS, np.int64)
     found[items] = told
     require(np.array_equal(found, expected), "not what reaches the thresholds is found")
-    return f"{len(items)} of {_ITEMS:,} items, in {met} rounds" if steps else f"from {selection.least}"
+    return f"{len(items):,} of {_ITEMS:,} items, in {met} rounds" if steps else f"from {selection.least}"
 
 
 def widths_as_stated(plan: Plan[Any]) -> str:
@@ -555,7 +555,7 @@ def widths_as_stated(plan: Plan[Any]) -> str:
             if sample.size >= 200:
                 named = f"noise {number + 1}"
                 require_noise(sample, lambda t, s=sigma: float(ndtr((0.5 - t) / s)), sigma, named)  # type: ignore[misc]
-    return ", ".join(f"{each:g}" for each in stated)
+    return f"in people: {', '.join(f'{each / ONE:.3g}' for each in stated)}"
 
 
 def gaussian_delta(epsilon: float, square: float) -> float:

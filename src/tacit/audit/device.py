@@ -238,9 +238,8 @@ def audit_device(
         says = f"Reading about {concept} changes messages of at most {MOST_CHANGED:.0%} of people"
         held += [
             (f"{says}.", at_least(each["changed"], each["people"], ALARM) <= MOST_CHANGED, said),
-            ("None by texts that were caught.", not each["by_caught"], f"{each['by_caught']} people"),
+            (f"{concept}: caught texts change none.", not each["by_caught"], f"{each['by_caught']} people"),
         ]
-    failed = [says for says, holds, _ in held if not holds]
     most = max((max(each["naive Bayes"], each["boosted stumps"]) for each in found), default=0.5)
     columns = {"concept": "Read about", "changed": "Changed", "naive Bayes": "AUC, naive Bayes"}
     columns |= {"boosted stumps": "AUC, boosted", "largest_auc": "No observer above"}
@@ -249,15 +248,11 @@ def audit_device(
         about=f"{len(texts):,} pages of the history passed; {len(queries)} queries were asked.",
         claim="pages caught as sensitive change nothing that is sent, and what is sent is never marked.",
         held=held,
-        sentence=f"Broken. This does not hold: {' '.join(failed)}"
-        if failed
-        else f"What was caught changes no message; who observes {number} people, before and after such "
+        sentence=f"What was caught changes no message; who observes {number} people, before and after such "
         f"reading, tells them apart with AUC {most:.2f}; ½ is a coin.",
         measured={"observers": found, "left_out": left_out, "queries": len(queries), "pages": len(texts)},
         rows=rows,
-        tables=[table("Observers of many queries", found, columns, (1,), "AUC ½ is a coin.")]
-        if found
-        else [],
+        tables=[table("Observers of many queries", found, columns, (1,), "AUC ½ is a coin.")] * bool(found),
         not_claimed=(
             "that every sensitive page is recognised: those that are missed are what changes messages.",
             "anything about the query itself, which goes out as it is.",

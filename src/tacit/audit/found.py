@@ -43,6 +43,7 @@ class GuardAudit(Displayed):
 
     Attributes:
         held: what must hold, whether it does, and what was found; one that fails breaks the claim.
+        sentence: what was found, where all holds; else which does not.
         figure: its question, and how it counts where that is not by guesses about a coin.
         not_claimed: what the guard does not promise, whatever was measured.
         more: further entries of its JSON form.
@@ -60,6 +61,11 @@ class GuardAudit(Displayed):
     sensitive: bool = True
     figure: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        failed = " ".join(f"{says} Found: {found}." for says, holds, found in self.held if not holds)
+        if failed:
+            object.__setattr__(self, "sentence", f"Broken. This does not hold: {failed}")
 
     @property
     def verdict(self) -> str:

@@ -85,8 +85,9 @@ def _name(prefix: str, number: int) -> str:
 
 
 def _asked(queries: Sequence[str]) -> History:
-    """Each twice."""
-    return [(query, n, f"http://{query.replace(' ', '-')}") for n, query in enumerate([*queries, *queries])]
+    """Each twice, one after the other: what comes again takes the place of what follows."""
+    twice = [query for query in queries for _ in range(2)]
+    return [(query, n, f"http://{query.replace(' ', '-')}") for n, query in enumerate(twice)]
 
 
 def history_of(plan: Plan[Any], word: str = "item") -> History:
@@ -110,7 +111,8 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
             def urls(query: str) -> Sequence[str | None]:
                 return (known(query)[:number] or (None,)) if known else [f"http://{n}" for n in range(number)]
 
-            return [(q, n, url) for n, q in enumerate((1 + once) * queries) for url in urls(q)]
+            asked_often = [query for query in queries for _ in range(1 + once)]
+            return [(q, n, url) for n, q in enumerate(asked_often) for url in urls(q)]
         case "session":
             size, sessions = asked.queries_per_session, min(asked.sessions_per_user, 8)
             return [

@@ -85,19 +85,11 @@ def audit_people(
                 continue
             report(label)
             right = guess(plan, engine, source, chosen, tossed := coins(len(chosen)), at=at, real=True)
-            guessed.append(
-                {
-                    "label": label,
-                    "mechanism": plan.name,
-                    "epsilon": proved,
-                    # The coin changes what a person did, and not who is in the log: a history is replaced.
-                    "loss": None if proved is None else plan.guarantee.as_replace().but_for()[0],
-                    "right": int(right.sum()),
-                    "guesses": len(tossed),
-                }
-            )
+            # The coin changes what a person did, and not who is in the log: a history is replaced.
+            loss = None if proved is None else plan.guarantee.as_replace().but_for()[0]
+            each = {"label": label, "mechanism": plan.name, "epsilon": proved, "loss": loss}
+            guessed.append(each | {"right": int(right.sum()), "guesses": len(tossed)})
     known_most, noisy = found[-1], [e for e in guessed if e["epsilon"] is not None]
-    caught = known_most["found"] / max(known_most["tried"], 1)
     most = max((each["right"] / each["guesses"] for each in noisy), default=0.5)
     rows = [bar(e["label"], e["right"], e["guesses"], e["loss"], bad=e["epsilon"] is None) for e in guessed]
     if known_most["tried"]:
@@ -111,8 +103,9 @@ def audit_people(
         about=f"A log of {users:,} people. The first row is how many of 100 are found; in the others a coin "
         "was thrown for a real person's rare query, and guessed from the release.",
         held=(),
-        sentence=f"Who knows {known_most['known']} searches finds {caught:.0%} of people behind hashed ids; "
-        f"exact counts give {guessed[0]['right']} of {guessed[0]['guesses']} secrets away; under noise "
+        sentence=f"Who knows {known_most['known']} searches finds {known_most['found']:,} of "
+        f"{known_most['tried']:,} people behind hashed ids; exact counts give {guessed[0]['right']} of "
+        f"{guessed[0]['guesses']} secrets away; under noise "
         f"{most:.0%} of guesses were right at most. What ε promises is the worst case.",
         measured={"hashed": found, "guessed": guessed},
         rows=rows,

@@ -58,7 +58,9 @@ def audit_pool(
         below, unique = int((match < k).sum()), int((match == 1).sum())
         readers.append({"reader": name, "identified": below, "unique": unique, "fewest": int(match.min())})
     bare = readers[-1]
-    rows = [bar(e["reader"], e["identified"], verdict.guarded, None, bad=True) for e in readers]
+    rows = [
+        bar(e["reader"], e["identified"], verdict.guarded, None, bad=e["identified"] > 0) for e in readers
+    ]
     rows[0] |= {"worst": 0.0, "bad": not verdict.holds}
     found = f"{verdict.identified:,} of {verdict.guarded:,}"
     columns = {"reader": "Reader", "identified": f"Below {k}", "unique": "Alone", "fewest": "Fewest"}

@@ -138,17 +138,10 @@ class ReleaseAudit(Displayed):
             "audit": "release",
             "mechanism": self.plan.name,
             "parameters": self.plan.to_dict(),
-            "claimed": {
-                "epsilon": _finite(self.plan.epsilon),
-                "delta": self.plan.delta,
-                "neighbours": self.plan.neighbours.value,
-            },
+            "claimed": self._claimed() | {"neighbours": self.plan.neighbours.value},
             "measured": self._measured(),
             "loosened": self.loosened
-            and {
-                "claimed": {"epsilon": self.loosened.plan.epsilon, "delta": self.loosened.plan.delta},
-                "measured": self.loosened._measured(),
-            },
+            and {"claimed": self.loosened._claimed(), "measured": self.loosened._measured()},
             "verdict": self.verdict,
             "sentence": self.sentence,
             "faults": self.faults,
@@ -160,6 +153,9 @@ class ReleaseAudit(Displayed):
             "replicas": {"agree": self.agree[0], "independent": self.agree[1]},
             "notes": list(self.notes),
         }
+
+    def _claimed(self) -> dict[str, Any]:
+        return {"epsilon": _finite(self.plan.epsilon), "delta": self.plan.delta}
 
     def _measured(self) -> dict[str, Any]:
         return {
@@ -182,18 +178,11 @@ class ReleaseAudit(Displayed):
         return "attack", "δ", "what was looked at", "runs", "ε at δ", "whole curve", "noticed above"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                each.pair,
-                f"{delta:.3g}",
-                each.event,
-                f"{each.seen.runs:,}",
-                f"{each.epsilon:.3f}",
-                f"{each.curve:.3f}",
-                f"{each.noticeable:.2f}",
-            )
-            for delta, each in self._all()
-        ]
+        rows = list[tuple[str, ...]]()
+        for delta, each in self._all():
+            figures = (f"{each.epsilon:.3f}", f"{each.curve:.3f}", f"{each.noticeable:.2f}")
+            rows.append((each.pair, f"{delta:.3g}", each.event, f"{each.seen.runs:,}", *figures))
+        return rows
 
     def _notes(self) -> Sequence[str]:
         marks = [f"{'holds' if c.holds else 'FAILS'}  {c.says} ({c.found})" for c in self.checks]
@@ -306,12 +295,9 @@ def notes_on(plan: Plan[Any], loose: Plan[Any] | None) -> list[str]:
 
 def _attacked(plan: Plan[Any], pairs: Sequence[CountedPair]) -> Iterator[Replicas]:
     """The pairs that are worth sampling: δ itself only where it can be sampled."""
+    rare = plan.delta < _SAMPLED and plan.mechanism.private
     for counted in pairs:
-        if (
-            plan.delta < _SAMPLED
-            and counted.name in ("alone", "straddler", "first threshold")
-            and plan.mechanism.private
-        ):
+        if rare and counted.name in ("alone", "straddler", "first threshold"):
             continue
         if counted.holdings is not None or any(counted.differing().values()):
             yield Replicas(plan, counted)

@@ -42,14 +42,9 @@ def copies(holdings: Holdings, times: int) -> Holdings:
     sizes = np.tile(np.diff(holdings.starts), times)
     items = (np.arange(times)[:, None] * holdings.kinds + holdings.items[None, :]).ravel().astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    words, listed = holdings.words, holdings.listed
-    return Holdings(
-        starts,
-        items,
-        holdings.kinds * times,
-        None if words is None else np.tile(words, times),
-        None if listed is None else np.tile(listed, times),
-    )
+    words = None if holdings.words is None else np.tile(holdings.words, times)
+    listed = None if holdings.listed is None else np.tile(holdings.listed, times)
+    return Holdings(starts, items, holdings.kinds * times, words, listed)
 
 
 @dataclass(frozen=True)
@@ -115,8 +110,7 @@ class Replicas:
         outputs = np.full((runs, len(keys)), np.nan)
         for part in self.plan.schedule:
             shown = found[part.table]
-            last = shown.column(0) if part.columns[0].several else shown.column(len(part.columns) - 1)
-            place = _number(pc.list_element(last, 0) if part.columns[0].several else last)
+            place = _number(_first(shown, len(part.columns) - 1))
             own = place % _KEYS
             if len(part.within) == len(part.columns) > 1:  # both columns name earlier keys
                 pairs = {
@@ -174,15 +168,18 @@ class Replicas:
             schedule = replace(schedule, selection=replace(selection, tally=None), parts=parts)
         found = execution.execute(schedule, Numbered(copies(holdings, runs), schedule), source)
         shown = found[schedule.parts[0].table]
-        keys = (
-            pc.list_element(shown.column(0), 0) if schedule.parts[0].columns[0].several else shown.column(0)
-        )
-        place = _number(keys)
+        place = _number(_first(shown, 0))
         assert self.counted.holdings is not None
         outputs = np.full((runs, max(each.kinds for each in self.counted.holdings)), np.nan)
         counts = np.asarray(shown.column("count"), np.float64) if "count" in shown.column_names else 1.0
         outputs[place // holdings.kinds, place % holdings.kinds] = counts
         return outputs
+
+
+def _first(shown: pa.Table, column: int) -> Any:
+    """A key column, or of a column of lists the first text of each."""
+    lists = pa.types.is_list(shown.column(0).type)
+    return pc.list_element(shown.column(0), 0) if lists else shown.column(column)
 
 
 def _number(texts: Any) -> NDArray[np.int64]:
