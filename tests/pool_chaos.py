@@ -218,7 +218,7 @@ class Chaos:
     def begin_period(self, time: float) -> None:
         now = self.pool_clock(time)
         self.highest = next_period(self.highest, now, self.rules.period)
-        self.act(self.pool.open_period(self.highest, now), time)
+        self.act(self.pool.open_period(self.highest), time)
         self.at(time + self.rules.period, self.begin_period)
 
     def tick(self, time: float) -> None:
@@ -232,7 +232,7 @@ class Chaos:
             self.act(tuple(Refuse(ticket, Why.FORGOTTEN) for ticket in waiting), time)
         self.pool = self.new_pool()
         self.highest = next_period(self.highest, now, self.rules.period)
-        self.act(self.pool.open_period(self.highest, now), time)
+        self.act(self.pool.open_period(self.highest), time)
 
     def restart_gateway(self, time: float) -> None:
         del time

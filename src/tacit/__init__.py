@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from tacit.log import Log as Log
     from tacit.log import read_log as read_log
     from tacit.log import synthetic_log as synthetic_log
-    from tacit.pool import Agent as Agent
-    from tacit.pool import Pool as Pool
-    from tacit.pool import simulate_pool as simulate_pool
+    from tacit.pool.agent import Agent as Agent
+    from tacit.pool.server.pool import Pool as Pool
+    from tacit.pool.simulation.traffic import simulate_pool as simulate_pool
     from tacit.privacy import Guarantee as Guarantee
     from tacit.privacy.ledger import Ledger as Ledger
     from tacit.release.forecast import expected_rows as expected_rows
@@ -75,7 +75,9 @@ _NAMES = {
     "tacit.evaluate": "evaluate_personalised evaluate_release evaluate_series",
     "tacit.groups": "Groups",
     "tacit.log": "Log read_log synthetic_log",
-    "tacit.pool": "Agent Pool simulate_pool",
+    "tacit.pool.agent": "Agent",
+    "tacit.pool.server.pool": "Pool",
+    "tacit.pool.simulation.traffic": "simulate_pool",
     "tacit.privacy": "Guarantee",
     "tacit.privacy.ledger": "Ledger",
     "tacit.release.forecast": "expected_rows",

@@ -16,8 +16,6 @@ An error says what was found, which rule it breaks and what to do about it. It n
 query text, a user id, a profile or a secret: messages end up in terminals, logs and bug reports.
 """
 
-from __future__ import annotations
-
 
 class TacitError(Exception):
     """Base of all errors that Tacit raises on purpose.
@@ -54,7 +52,7 @@ class ParameterError(InputError):
     """The parameter's name, where the message begins with it."""
 
     @classmethod
-    def outside(cls, name: str, found: object, rule: str, remedy: str = "") -> ParameterError:
+    def outside(cls, name: str, found: object, rule: str, remedy: str = "") -> "ParameterError":
         """The usual form: ``name must be rule; found value``."""
         plain = type(found).__str__ is object.__str__ and type(found).__repr__ is object.__repr__
         error = cls(f"{name} must be {rule}; found {type(found).__name__ if plain else found}.", remedy)

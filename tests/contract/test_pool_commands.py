@@ -150,7 +150,7 @@ def hear(folder: Path, name: str, started: subprocess.Popen[str]) -> None:
 async def others(join: JoinFile, folder: Path, number: int) -> None:
     """So many other people ask."""
     template = join.template
-    rows = adult().draw(number, np.random.default_rng(3)).tolist()
+    rows = adult().records[np.random.default_rng(3).integers(len(adult().records), size=number)].tolist()
 
     async def one(at: int, row: list[int]) -> None:
         record = {a.name: a.labels[code] for a, code in zip(template.attributes, row, strict=True)}

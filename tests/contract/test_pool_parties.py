@@ -16,8 +16,8 @@ import pytest
 from tests.pool_parties import Parties, parties
 
 from tacit import Agent, InputError, Pool
+from tacit.pool import agent as agent_module
 from tacit.pool.agent import HeldError
-from tacit.pool.agent import agent as agent_module
 from tacit.pool.channel import oblivious
 from tacit.pool.channel.join import Identity
 from tacit.pool.server import front

@@ -121,7 +121,7 @@ def calls(log: tacit.Log, folder: Path) -> dict[str, tuple[Callable[..., Any], d
         ),
         "verify": (tacit.verify, {"folder": folder, "ledger": ledger}),
         "resample": (tacit.resample, {"release": folder, "to": folder / "r.parquet", "users": 3, "days": 2}),
-        "expected_rows": (tacit.expected_rows, {"asked": PLAN, "users": 100}),
+        "expected_rows": (tacit.expected_rows, {"plan": PLAN, "users": 100}),
         "Zealous": (tacit.Zealous, {"epsilon": 1.0, "delta": 1e-6, "per_user": 1, "items": ("queries",)}),
         "KQuery": (tacit.KQuery, {"k": 5}),
     }

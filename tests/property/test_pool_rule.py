@@ -90,7 +90,7 @@ def test_two_pools_by_mistake_breach_nothing() -> None:
     pools = [chaos.new_pool(), chaos.new_pool()]
     gateway, entries = GatewayLog(), []
     for pool in pools:
-        pool.open_period(1, 0.0)
+        pool.open_period(1)
     for number in range(400):
         person, pool = int(random.integers(chaos.world.people)), pools[random.integers(2)]
         waiting = list(

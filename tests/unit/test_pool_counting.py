@@ -35,7 +35,7 @@ class Driven:
         self.refused: list[Refuse] = []
         self.sent: list[Batch] = []
         self.bad: set[str] = set()
-        self.pool.open_period(1, 0.0)
+        self.pool.open_period(1)
 
     def log(self, batch: Batch, now: float) -> Logged | Late | Unreadable:
         places = [place for place, item in enumerate(batch.items) if item.ticket in self.bad]
@@ -108,7 +108,7 @@ def test_what_is_held_given_up_or_on_its_way_counts_for_nobody() -> None:
 def test_a_client_that_is_not_heard_of_is_not_sent_and_told_so() -> None:
     driven = Driven()
     driven.pool = QueryCounter(TREE, Rules(3, 100.0, slack=0.0, alive=10.0))
-    driven.pool.open_period(1, 0.0)
+    driven.pool.open_period(1)
     driven.ask("a", 2, 0.0)
     driven.ask("b", 2, 0.0)
     assert driven.pool.polled("b at 0.0", 9.0) and not driven.pool.polled("unknown", 9.0)
@@ -238,7 +238,7 @@ def test_people_of_two_periods_are_not_added_up() -> None:
     driven = Driven()
     for person, time in zip("abcab", (0.0, 0.0, 0.0, 50.0, 50.0), strict=True):
         driven.ask(person, 2, time)
-    driven.run(driven.pool.open_period(2, 60.0), 60.0)
+    driven.run(driven.pool.open_period(2), 60.0)
     driven.ask("a", 2, 99.0, period=2)  # three of the last period are enough
     assert driven.times() == [0.0] * 3 + [50.0, 50.0, 99.0]
     driven.ask("b", 2, 110.0, period=2)
@@ -252,14 +252,14 @@ def test_a_new_period_ends_what_is_held_and_refuses_old_tokens() -> None:
     driven.ask("a", 2, 0.0)
     (send,) = [*driven.pool.deposit("b", "b in 1", 1, 2, 0.0), *driven.pool.deposit("c", "c in 1", 1, 2, 0.0)]
     assert isinstance(send, Batch)
-    assert driven.pool.open_period(2, 1.0) == ()
+    assert driven.pool.open_period(2) == ()
     driven.ask("d", 2, 1.0)
     assert driven.refused == [Refuse("d at 1.0", Why.PERIOD)]
     assert driven.pool.lost(send.number, 2.0) == tuple(
         Refuse(ticket, Why.PERIOD) for ticket in ("a at 0.0", "b", "c")
     )
     driven.ask("e", 2, 3.0, period=2)
-    driven.run(driven.pool.open_period(3, 4.0), 4.0)
+    driven.run(driven.pool.open_period(3), 4.0)
     assert driven.refused[-1] == Refuse("e at 3.0", Why.PERIOD)
 
 
@@ -338,21 +338,21 @@ def test_what_a_lost_machine_had_sent_counts_no_more() -> None:
     assert driven.pool.people(0.0) == 3
     answer = driven.log(send, 1.0)
     driven.pool = QueryCounter(TREE, driven.rules)
-    driven.pool.open_period(2, 1.0)
+    driven.pool.open_period(2)
     assert driven.pool.people(1.0) == 0
     assert driven.pool.answered(send.number, answer, 1.0) == ()
     driven.ask("e", 2, 1.0, period=2)
     driven.ask("f", 2, 1.0, period=2)
     assert len(driven.entries) == 4
     with pytest.raises(InputError):
-        driven.pool.open_period(1, 2.0)  # the number of a period does not come again
+        driven.pool.open_period(1)  # the number of a period does not come again
 
 
 def test_what_is_kept_is_bounded() -> None:
     driven = Driven(capacity=4, each=2)
     driven.rules = replace(driven.rules, k=4)
     driven.pool = QueryCounter(TREE, driven.rules)
-    driven.pool.open_period(1, 0.0)
+    driven.pool.open_period(1)
     for time in (0.0, 1.0, 2.0):
         driven.ask("a", 2, time)
     assert driven.refused == [Refuse("a at 2.0", Why.FULL)]
@@ -384,11 +384,11 @@ def test_how_many_are_there_is_told_in_steps_of_k() -> None:
     for number, leaf in enumerate((2, 3, 4, 2, 2)):
         driven.ask(str(number), leaf, 0.0)
     assert driven.pool.people(1.0) == 3 and driven.pool.people(101.0) == 0
-    driven.pool.open_period(2, 1.0)
+    driven.pool.open_period(2)
     assert driven.pool.busiest == {2: 3, 3: 1, 4: 1}
     for person in "ab":
         driven.ask(person, 4, 2.0, period=2)
-    driven.pool.open_period(3, 3.0)
+    driven.pool.open_period(3)
     assert driven.pool.busiest == {2: 3, 3: 1, 4: 2}  # the most of any period
 
 
@@ -426,7 +426,7 @@ def test_a_period_is_never_numbered_twice() -> None:
     assert next_period(7, 1_000.0, 100.0) == 10
     assert next_period(12, 0.0, 100.0) == 13
     with pytest.raises(InputError):
-        Driven().pool.open_period(1, 0.0)
+        Driven().pool.open_period(1)
 
 
 def test_a_token_is_bound_to_its_first_leaf() -> None:

@@ -143,7 +143,7 @@ def test_adult_is_whole_and_its_template_survives_json() -> None:
         "gender": "Male",
         "native country": "United-States",
     }
-    again = parse_template(json.loads(json.dumps(population.template.as_dict())))
+    again = parse_template(json.loads(json.dumps(population.template.declared)))
     assert again == population.template and again.digest == population.template.digest
     assert np.bincount(population.records[:, 6]).tolist() == [20_380, 9_782]
 

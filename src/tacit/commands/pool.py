@@ -48,7 +48,7 @@ def create(
     given are made here, for a pool on one machine.
     """
     options = locals()
-    from tacit.pool import create_pool
+    from tacit.pool.channel.join import create_pool
     from tacit.pool.protocol.population import read_population
 
     made, records = create_pool(**options), read_population(users, template).records
@@ -129,7 +129,7 @@ def serve(
 
     Several workers need a Redis that keeps nothing on disk. The description of the API is at /openapi.json.
     """
-    from tacit.pool import Pool
+    from tacit.pool.server.pool import Pool
 
     if workers > 1 and redis is None:
         raise ParameterError(
@@ -227,7 +227,7 @@ def join(
     options = {name: value for name, value in locals().items() if name not in ("show", "port")}
     import asyncio
 
-    from tacit.pool import Agent
+    from tacit.pool.agent import Agent
 
     person = Agent(**options)
     result = asyncio.run(person.meaning())
@@ -269,7 +269,7 @@ register = verb_group(
         verb(
             create,
             "pool.join --k 30 --window 120 --people 2000 --relay https://relay.example",
-            by="tacit.pool:create_pool",
+            by="tacit.pool.channel.join:create_pool",
         ),
         verb(merge, "pool.join --secret pool.secret"),
         verb(identity, "gateway.secret"),
@@ -277,6 +277,6 @@ register = verb_group(
         verb(serve, "pool.join --secret pool.secret"),
         verb(gateway, "pool.join --secret gateway.secret --engine http://127.0.0.1:8480/search"),
         verb(issuer, "pool.join --secret issuer.secret --accounts accounts.db --new alice.account"),
-        verb(join, "pool.join --record me.json", by="tacit.pool:Agent"),
+        verb(join, "pool.join --record me.json", by="tacit:Agent"),
     ],
 )

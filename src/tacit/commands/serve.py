@@ -92,7 +92,7 @@ def _member(pool: Path, record: Path | None, account: Path | None, proxy: str | 
     import asyncio
 
     from tacit.commands.pool import meaning_shown
-    from tacit.pool import Agent
+    from tacit.pool.agent import Agent
 
     if record is None:
         raise ParameterError("`pool` needs your own values.", "Name their file with `record`.")

@@ -41,7 +41,7 @@ def simulate(
     """
     options = locals()
     with progress("Simulating", total=windows * seeds, unit="windows") as shown:
-        result = library("tacit.pool:simulate_pool")(**options, advance=shown.advance).as_dict()
+        result = library("tacit:simulate_pool")(**options, advance=shown.advance).as_dict()
     says: list[str | Table] = [table(("", ""), _figures(result), right=True)]
     if not result["answered"] and mode != "paper":
         says.append(
@@ -51,7 +51,7 @@ def simulate(
     emit(result, *says)
 
 
-register = verb(simulate, "--k 30 --window 120 --people 1000 --every 600", by="tacit.pool:simulate_pool")
+register = verb(simulate, "--k 30 --window 120 --people 1000 --every 600", by="tacit:simulate_pool")
 
 
 def _figures(result: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -76,7 +76,7 @@ _WIDEST, _NARROW = 100, 60
 
 
 def library(place: str) -> Any:
-    """Load a part of the library by its address, such as ``tacit.pool:Agent``."""
+    """Load a part of the library by its address, such as ``tacit:Agent``."""
     module, _, name = place.partition(":")
     return attrgetter(name)(import_module(module))
 
@@ -234,7 +234,7 @@ def verb(
         run: the command; its docstring is the help.
         example: what to type, after the command's name.
         name: the command's, if not that of the function.
-        by: the parts of the library that explain the options, such as ``tacit.pool:Agent``.
+        by: the parts of the library that explain the options, such as ``tacit:Agent``.
         headings: of the help, each with the names of options below it.
     """
     name = name or run.__name__

@@ -33,10 +33,11 @@ from tacit.bodies import read_object
 from tacit.errors import InputError, ParameterError, TacitError
 from tacit.files import atomic_file
 from tacit.pool.channel import oblivious, tokens
-from tacit.pool.channel.join import Announcement, JoinFile, read_secret, token_challenge
+from tacit.pool.channel.join import Announcement, JoinFile, read_json, read_secret, token_challenge
 from tacit.pool.protocol.counting import Why
 from tacit.pool.protocol.template import without_values
 from tacit.pool.protocol.tree import Tree
+from tacit.validation import place, real, whole
 
 Otherwise = Literal["hold", "direct"]
 _LARGEST_BODY = 200_000
@@ -71,12 +72,9 @@ class DeviceMemory:
     def opened(
         cls, path: Path | None, join: JoinFile, k: int | None = None, window: float | None = None
     ) -> DeviceMemory:
-        """Read what is remembered, and refuse a pool that promises less.
+        """Read what is remembered, in the device's own file of this pool unless another is named.
 
-        Args:
-            path: the file; the device's own of this pool unless given.
-            k: the least k that the person accepts; what was promised before unless given.
-            window: the longest w that the person accepts, likewise.
+        Refuses a pool that promises less than before, or than ``k`` and ``window``.
         """
         usual = Path(platformdirs.user_data_dir("tacit", appauthor=False)) / "pools"
         path = path or usual / f"{join.identities['pool'][:16]}.json"
@@ -91,10 +89,10 @@ class DeviceMemory:
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
                 found.secret = str(given.get("secret", found.secret))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise InputError(
-                    f"what is remembered of the pool in {path} cannot be read.", "Move it away to begin anew."
-                ) from error
-        k, window = found.k if k is None else k, found.window if window is None else window
+                problem = f"what is remembered of the pool in {path} cannot be read."
+                raise InputError(problem, "Move it away to begin anew.") from error
+        k = found.k if k is None else whole("k", k, 2)
+        window = found.window if window is None else real("window", window)
         said = "were promised before or asked for."
         if join.rules.k < k:
             problem = f"the pool promises that {join.rules.k} people share a region; {k} {said}"
@@ -104,10 +102,11 @@ class DeviceMemory:
             raise InputError(problem, "If you accept a longer time, say so with `window`.")
         seen = found.tree.united(join.tree)
         if seen is None:
-            raise InputError(
-                "the pool's tree was cut anew since this device joined; old and new regions would intersect.",
-                f"A tree may only merge and split leaves. To join all the same, move {path} away.",
+            problem = (
+                "the pool's tree was cut anew since this device joined; old and new regions would intersect."
             )
+            remedy = f"A tree may only merge and split leaves. To join all the same, move {path} away."
+            raise InputError(problem, remedy)
         found.k, found.window, found.tree = join.rules.k, join.rules.window, seen
         found.write()
         return found
@@ -120,10 +119,8 @@ class DeviceMemory:
         """Take in the issuer's keys by period, and refuse another key for a period that is known."""
         digests = {at: hashlib.sha256(key).hexdigest() for at, key in keys.items()}
         if any(self.keys.get(at, digest) != digest for at, digest in digests.items()):
-            raise InputError(
-                "the issuer's key of a period has changed.",
-                "Somebody gives this device a key of its own, to recognise it by: nothing was sent.",
-            )
+            remedy = "Somebody gives this device a key of its own, to recognise it by: nothing was sent."
+            raise InputError("the issuer's key of a period has changed.", remedy)
         self.keys = {at: key for at, key in (self.keys | digests).items() if at >= self.period}
 
     def enter(self, period: int) -> None:
@@ -199,16 +196,21 @@ class Agent:
         if otherwise == "direct" and self.join.direct is None:
             raise ParameterError("the join file names no address for `otherwise=direct`.", "Say hold.")
         if self.join.issuer is not None and account is None:
-            raise ParameterError(
-                f"this pool admits accounts of {self.join.issuer} only.", "Name yours with `account`."
-            )
-        _ = self.join.leaves_checked
-        values = read_record(record) if isinstance(record, str | Path) else dict(record)
+            problem = f"this pool admits accounts of {self.join.issuer} only."
+            raise ParameterError(problem, "Name yours with `account`.")
+        self.join.check_leaves()
+        values = record if isinstance(record, Mapping) else read_record(record)
         self._record = self.join.template.encode(values)
         self.leaf = self.join.tree.leaf_of(self._record)
-        self.patience, self.delay, self.otherwise = patience, delay, otherwise
-        self._account = None if account is None else read_secret(Path(account))
-        self.memory = DeviceMemory.opened(None if memory is None else Path(memory), self.join, k, window)
+        self.patience, self.delay, self.otherwise = (
+            real("patience", patience),
+            real("delay", delay),
+            otherwise,
+        )
+        self._account = None if account is None else read_secret(place("account", account))
+        self.memory = DeviceMemory.opened(
+            None if memory is None else place("memory", memory), self.join, k, window
+        )
         self._proxy = None if proxy is None else proxy.replace("socks5://", "socks5h://", 1)
         self._transport = transport
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
@@ -269,10 +271,8 @@ class Agent:
         said = await self._ask("/standing", {})
         rules, tree = self.join.rules, self.join.tree
         if said.get("k") != rules.k or said.get("window") != rules.window or said.get("tree") != tree.digest:
-            raise InputError(
-                "the pool does not promise what its join file says.",
-                "Look at its present join file.",
-            )
+            problem = "the pool does not promise what its join file says."
+            raise InputError(problem, "Look at its present join file.")
         if isinstance(said.get("period"), int):
             self.memory.enter(said["period"])
         return said
@@ -367,11 +367,11 @@ class Agent:
                 return answer
         if self.otherwise == "direct":
             return await self._directly({"query": query} | more)
-        raise HeldError(
-            f"held back and not sent: fewer than {self.join.rules.k} people of a shared region asked within "
-            f"{self.join.rules.window:g} s.",
-            "Ask again later.",
+        k, window = self.join.rules.k, self.join.rules.window
+        problem = (
+            f"held back and not sent: fewer than {k} people of a shared region asked within {window:g} s."
         )
+        raise HeldError(problem, "Ask again later.")
 
     async def _deposit(self, asked: Mapping[str, Any], until: float) -> dict[str, Any] | None:
         """Deposit a query and wait for its answer; None if it must be deposited again, or time is up."""
@@ -529,12 +529,7 @@ async def _left(request: Request) -> None:
 
 def read_record(path: str | Path) -> dict[str, object]:
     """Read a person's values from a JSON file."""
-    try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"the record {path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise InputError(f"the record {path} is not JSON.") from error
+    values = read_json(place("record", path), "the record")
     if not isinstance(values, dict):
         raise InputError(f"the record {path} must be a JSON object of attributes and values.")
     return values

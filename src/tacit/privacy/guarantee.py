@@ -16,10 +16,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 from types import NoneType
 from typing import Any
 
 from tacit.errors import ParameterError
+from tacit.validation import member, shown
 
 TENFOLD = 10
 """How many times δ the chance is for which a loss is stated (:meth:`Guarantee.but_for`)."""
@@ -83,9 +85,12 @@ class Guarantee:
     k: int | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", member("kind", GuaranteeKind, self.kind))
+        object.__setattr__(self, "neighbours", member("neighbours", Neighbours, self.neighbours))
+        for name, most, rule in (("epsilon", math.inf, "at least 0"), ("delta", 1, "in [0, 1]")):
+            value = getattr(self, name)
+            require(isinstance(value, Real) and 0 <= float(value) <= most, name, shown(value), rule)
         pure, k_query = self.kind is GuaranteeKind.PURE, self.kind is GuaranteeKind.K_QUERY
-        require(self.epsilon >= 0, "epsilon", self.epsilon, "at least 0")
-        require(0 <= self.delta <= 1, "delta", self.delta, "in [0, 1]")
         require(not (pure and self.delta), "delta", self.delta, "0 for a pure guarantee")
         rule = "given for k-query anonymity, and only for it"
         require(k_query == (self.k is not None), "k", self.k, rule)
@@ -164,12 +169,7 @@ class Guarantee:
             epsilon, delta, k = form["epsilon"], form["delta"], form.get("k")
             if {type(epsilon), type(delta)} & {str, bool} or type(k) not in (int, NoneType):
                 raise TypeError("text in the place of a number")
-            return cls(
-                GuaranteeKind(form["kind"]),
-                Neighbours(form["neighbours"]),
-                math.inf if epsilon is None else float(epsilon),
-                float(delta),
-                k,
-            )
+            kind, neighbours = GuaranteeKind(form["kind"]), Neighbours(form["neighbours"])
+            return cls(kind, neighbours, math.inf if epsilon is None else float(epsilon), float(delta), k)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ParameterError(f"this is no stored guarantee ({type(error).__name__}: {error}).") from error

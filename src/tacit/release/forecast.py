@@ -146,18 +146,18 @@ class Foreseen:
 
 
 def expected_rows(
-    asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str
+    plan: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str
 ) -> dict[str, float]:
     """Return how many rows to expect of a release, by table, before anything is spent.
 
     It is judged by a synthetic log of AOL's shape, made once and kept, so no private log is looked at.
 
     Args:
-        asked: the mechanism, such as ``Zealous(epsilon=1)``, or its plan.
+        plan: the mechanism, such as ``Zealous(epsilon=1)``, or its plan.
         users: about how many users the log has; public knowledge.
         report: called with what takes long.
     """
-    return foresee(asked, users, report).rows
+    return foresee(plan, users, report).rows
 
 
 def foresee(asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str) -> Foreseen:

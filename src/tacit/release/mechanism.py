@@ -309,7 +309,7 @@ def plan_of(asked: Mechanism | Plan[Any]) -> Plan[Any]:
     if isinstance(asked, Mechanism):
         return asked.plan()
     raise ParameterError.outside(
-        "the mechanism", type(asked).__name__, "a mechanism or its plan, such as tacit.Zealous(epsilon=1)"
+        "plan", type(asked).__name__, "a mechanism or its plan, such as tacit.Zealous(epsilon=1)"
     )
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
-from tacit.validation import member, whole
+from tacit.validation import member, shown, whole
 
 LARGEST_EPSILON = 1000.0
 """Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
@@ -219,7 +219,7 @@ def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
     members = tuple(member(name, kind, each) for each in listed)
     if not members or len(set(members)) != len(members):
         rule = f"a list of one or more of {', '.join(each.value for each in kind)}, each once"
-        raise ParameterError.outside(name, value, rule)
+        raise ParameterError.outside(name, shown(value), rule)
     return members
 
 
@@ -234,7 +234,7 @@ def _check_number(field: dataclasses.Field[Any], value: Any) -> None:
     rules = field.metadata["rules"]
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not number or not all(_RULES[name][1](value, bound) for name, bound in rules.items()):
-        raise ParameterError.outside(field.name, value, range_in_words(rules))
+        raise ParameterError.outside(field.name, shown(value), range_in_words(rules))
 
 
 _RULES = {
@@ -258,7 +258,7 @@ def arguments_in_words(kind: type[Any]) -> str:
             rules, default = made.metadata["rules"], made.default
             allowed = f" {range_in_words(rules).capitalize()}." if rules else ""
             if isinstance(default, Enum):
-                allowed = f" One of {', '.join(each.value for each in type(default))}."
+                allowed = f" One of {', '.join(get_args(made.metadata['option_type']) or type(default))}."
             usual = "None, left to the plan" if default is None else plain(default)
             spelled = ", ".join(usual) if isinstance(usual, list) else usual
             lines.append(f"        {name}: {made.metadata['says']}{allowed} Default: {spelled}.")

@@ -258,7 +258,7 @@ def _require_consent(plan: Plan[Any], unsafe_exact_counts: bool) -> None:
     """Refuse what is not private unless that is known."""
     if not plan.mechanism.private and not unsafe_exact_counts:
         raise ParameterError(
-            f"{plan.title} is not private: {verdict_on(plan.guarantee).sentence}",
+            f"{plan.title} is not private. {verdict_on(plan.guarantee).sentence}",
             "Choose another mechanism; or, if that is acceptable, say `unsafe_exact_counts=True`.",
         )
 

@@ -21,8 +21,7 @@ from tacit.device import Guard
 from tacit.files import literal_path
 from tacit.groups import Groups
 from tacit.pages import render
-from tacit.pool import Region
-from tacit.pool.protocol.template import adult_template
+from tacit.pool.protocol.template import Region, adult_template
 from tacit.privacy import Guarantee
 from tacit.release.document.words import verdict_on
 from tacit.taxonomy import load_wordnet

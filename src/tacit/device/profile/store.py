@@ -17,6 +17,7 @@ from tacit.device.profile.user import UserProfile, check_requirements
 from tacit.errors import InputError, IntegrityError, TacitError
 from tacit.taxonomy import PEOPLE, TopicTree
 from tacit.taxonomy.files import WORDNET, load_taxonomy
+from tacit.validation import place
 
 FORMAT = "4"
 
@@ -320,8 +321,7 @@ def whole_transaction(connection: sqlite3.Connection, path: Path) -> Iterator[No
 
 
 def taxonomy_name(taxonomy: str | None) -> str:
-    """The name under which a profile remembers its taxonomy: ``people``, ``wordnet``, or where the file
-    lies."""
+    """The name under which a profile remembers its taxonomy: ``people``, ``wordnet``, or the file's place."""
     if taxonomy is None:
         return PEOPLE
-    return taxonomy if taxonomy in (PEOPLE, WORDNET) else str(Path(taxonomy).resolve())
+    return taxonomy if taxonomy in (PEOPLE, WORDNET) else str(place("taxonomy", taxonomy).resolve())

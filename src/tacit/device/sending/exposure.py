@@ -57,7 +57,7 @@ class Protection(Displayed):
         ]
 
     def _summary(self) -> str:
-        return f"Query for {self.upstream}"
+        return f"Query to {self.upstream}, sent with {', '.join(self.names) or 'no topic'}"
 
 
 def paper_protection(

@@ -33,7 +33,7 @@ from tacit.pool.protocol.counting import Rules
 from tacit.pool.protocol.population import adult, read_population
 from tacit.pool.protocol.template import Template, adult_template, parse_template
 from tacit.pool.protocol.tree import Tree, grow_tree
-from tacit.validation import whole
+from tacit.validation import place, whole
 
 VERSION = 2
 PARTIES = ("pool", "gateway", "issuer")
@@ -41,7 +41,6 @@ PARTIES = ("pool", "gateway", "issuer")
 
 _NAMED = ("people", "relay", "pool", "gateway", "identities", "issuer", "keys", "direct")
 _SECRET = re.compile(r"[0-9a-f]{64}")
-_LARGEST = 4 << 20
 
 
 class Identity:
@@ -72,10 +71,19 @@ def read_secret(path: Path) -> str:
         problem = f"the secret in {path} cannot be read."
         raise InputError(problem, "Whoever made it can copy it here.") from error
     if not _SECRET.fullmatch(found):
-        raise InputError(
-            f"{path} holds no secret; a secret is 64 hexadecimal digits.", "Name a new file to make one."
-        )
+        problem = f"{path} holds no secret; a secret is 64 hexadecimal digits."
+        raise InputError(problem, "Name a new file to make one.")
     return found
+
+
+def read_json(path: Path, what: str) -> Any:
+    """Read a JSON file; the error says ``what`` it should be, and repeats nothing of it."""
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{what} {path} is not JSON.") from error
 
 
 def is_signed(public: str, data: bytes, signature: object) -> bool:
@@ -164,7 +172,7 @@ class JoinFile:
             "tacit pool": VERSION,
             **{name: getattr(self.rules, name) for name in ("k", "window", "period")},
             **{name: getattr(self, name) for name in _NAMED},
-            "template": self.template.as_dict(),
+            "template": self.template.declared,
             "tree": self.tree.as_dict(),
             "tree digest": self.tree.digest,
         }
@@ -174,13 +182,10 @@ class JoinFile:
         """Names the file: what all parties mean by this pool."""
         return hashlib.sha256(_canonical(self.content)).hexdigest()
 
-    @cached_property
-    def leaves_checked(self) -> bool:
-        """Refuse a tree with a leaf of too few public records; False where these are not at hand."""
-        if self.template.digest != adult_template().digest:
-            return False
-        self.tree.check(adult().records, min(1.0, self.rules.k / self.people))
-        return True
+    def check_leaves(self) -> None:
+        """Refuse a tree with a leaf of too few public records, where these are at hand."""
+        if self.template.digest == adult_template().digest:
+            self.tree.check(adult().records, min(1.0, self.rules.k / self.people))
 
     def meaning(self) -> dict[str, Any]:
         """Say what is promised, and which party can learn what."""
@@ -237,14 +242,7 @@ class JoinFile:
     @classmethod
     def read(cls, path: str | Path) -> JoinFile:
         """Read and check a join file."""
-        try:
-            text = Path(path).read_bytes()
-            given = json.loads(text) if len(text) <= _LARGEST else None
-        except OSError as error:
-            raise InputError(f"the join file {path} cannot be read: {error.strerror}.") from error
-        except (ValueError, RecursionError):
-            given = None
-        return cls.parse(given)
+        return cls.parse(read_json(place("join", path), "the join file"))
 
 
 _TOGETHER = {
@@ -299,7 +297,7 @@ def create_pool(
         secret: the file with the pool's identity; made in pool.secret unless given.
         force: replace a join file that is there.
     """
-    path = Path(path)
+    path = place("path", path)
     check_output(path, force=force)
     population = read_population(users, template)
     before = JoinFile.read(path).tree if path.exists() else None
@@ -359,8 +357,6 @@ class Announcement:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the keys of the {party} cannot be read.") from error
         if found.party != party or found.join != join.digest:
-            raise InputError(
-                f"the {party} serves another pool, or this pool with another join file.",
-                "Get the present join file from whoever runs the pool.",
-            )
+            problem = f"the {party} serves another pool, or this pool with another join file."
+            raise InputError(problem, "Get the present join file from whoever runs the pool.")
         return found

@@ -244,13 +244,12 @@ def read_key_configurations(data: bytes) -> list[KeyConfiguration]:
     """A list of configurations, each with its length before it (section 3.2)."""
     found = []
     while data:
-        if len(data) < 2 or len(data) < 2 + int.from_bytes(data[:2], "big"):
+        end = 2 + int.from_bytes(data[:2], "big")
+        if len(data) < end:
             raise InputError("a list of key configurations ends too early.")
-        length = int.from_bytes(data[:2], "big")
-        configuration = read_key_configuration(data[2 : 2 + length])
-        data = data[2 + length :]
-        if configuration is not None:
+        if configuration := read_key_configuration(data[2:end]):
             found.append(configuration)
+        data = data[end:]
     if not found:
         raise InputError("the gateway offers no key of a kind spoken here.", "X25519 with HKDF-SHA256 is.")
     return found
@@ -294,11 +293,7 @@ class SealedRequest(_Exchange):
 def seal_request(
     configuration: KeyConfiguration, request: bytes, *, ephemeral: KEMKeyPair | None = None
 ) -> SealedRequest:
-    """Seal a binary HTTP request for a gateway (section 4.3).
-
-    Args:
-        ephemeral: the key pair for this request; a fresh one unless given (by tests of known answers).
-    """
+    """Seal a binary HTTP request for a gateway (section 4.3), with a fresh key unless one is given."""
     aead = configuration.aeads[0]
     suite = _suite(aead)
     header = _HEADER.pack(configuration.identifier, int(_KEM.value), int(_KDF.value), aead)
@@ -311,11 +306,7 @@ class OpenedRequest(_Exchange):
     """A request that a gateway opened (``data``), and what is needed to seal its response."""
 
     def seal_response(self, response: bytes, *, nonce: bytes | None = None) -> bytes:
-        """Seal a binary HTTP response for whoever asked.
-
-        Args:
-            nonce: fresh random bytes unless given (by tests of known answers).
-        """
+        """Seal a binary HTTP response for whoever asked, with a fresh nonce unless one is given."""
         nonce = os.urandom(self._nonce_length) if nonce is None else nonce
         cipher, cipher_nonce = self._cipher(nonce)
         sealed: bytes = cipher.encrypt(cipher_nonce, response, b"")

@@ -6,7 +6,7 @@ and the tests drive the same one. Times are arguments; what is to be done comes 
 ::
 
     counter = QueryCounter(tree, Rules(k=30, window=120.0))
-    actions = counter.open_period(number, now)        # a number that never came before: next_period
+    actions = counter.open_period(number)             # a number that never came before: next_period
     actions = counter.deposit(ticket, token, period, leaf, now)
     actions = counter.answered(batch, answer, now)    # what the gateway said (tacit.pool.protocol.gateway)
     actions = counter.lost(batch, now)                # no answer came, after as many repeats as were tried
@@ -244,13 +244,7 @@ def _oldest(recents: Iterable[_Recent], mates: Container[str], need: int) -> flo
 
 
 class QueryCounter:
-    """The pool's machine.
-
-    Args:
-        tree: the public tree.
-        rules: what is promised.
-        draw: makes a batch's number; nobody may be able to foretell it.
-    """
+    """The pool's machine; ``draw`` makes a batch's number, which nobody may be able to foretell."""
 
     def __init__(
         self, tree: Tree, rules: Rules, *, draw: Callable[[], str] = lambda: secrets.token_hex(16)
@@ -274,7 +268,7 @@ class QueryCounter:
         self._each: Counter[str] = Counter()
         self._batches: dict[str, tuple[BatchItem, ...]] = {}
 
-    def open_period(self, number: int, now: float) -> Actions:
+    def open_period(self, number: int) -> Actions:
         """Begin a period, above all earlier ones; what is held with tokens of the last must come again."""
         if number <= self.period:
             raise InputError(f"period {number} must come after {self.period}.", "Number it by next_period.")
@@ -283,7 +277,6 @@ class QueryCounter:
             self.busiest |= Counter(last.leaf_of.values())
         self._periods = {number: _Period()} | ({} if last is None else {self.period: last})
         self.period = number
-        del now
         return self._refuse(list(self._held), Why.PERIOD)
 
     def deposit(self, ticket: str, token: str, period: int, leaf: int, now: float) -> Actions:

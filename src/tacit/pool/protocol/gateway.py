@@ -59,9 +59,7 @@ Answer = Logged | Late | Elsewhere | Unreadable
 class GatewayLog:
     """The gateway's memory: its session, its latest time, and the batches that may come again.
 
-    Args:
-        draw: makes the name of a new session; nobody may be able to foretell it.
-        window: of the pool, for deadlines that lie further ahead than a day.
+    ``draw`` makes a session's name, which nobody may be able to foretell; ``window`` is the pool's.
     """
 
     def __init__(self, draw: Callable[[], str] = lambda: secrets.token_hex(16), *, window: float = 0) -> None:

@@ -22,10 +22,6 @@ class Population:
     template: Template
     records: Codes
 
-    def draw(self, number: int, random: np.random.Generator) -> Codes:
-        """``number`` records, drawn with replacement."""
-        return self.records[random.integers(len(self.records), size=number)]
-
 
 @cache
 def adult() -> Population:

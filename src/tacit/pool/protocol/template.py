@@ -87,15 +87,12 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if not self.labels or len(self.labels) > LARGEST_DOMAIN:
-            raise InputError(
-                f"attribute {self.name!r} has {len(self.labels):,} values; it must have 1 to "
-                f"{LARGEST_DOMAIN:,}."
-            )
+            problem = f"attribute {self.name!r} has {len(self.labels):,} values"
+            raise InputError(f"{problem}; it must have 1 to {LARGEST_DOMAIN:,}.")
         for code, label in enumerate(self.labels):
             if label.casefold() in self._codes:
-                raise InputError(
-                    f"attribute {self.name!r} names the value {label!r} twice.", "Keep one of them."
-                )
+                problem = f"attribute {self.name!r} names the value {label!r} twice."
+                raise InputError(problem, "Keep one of them.")
             self._codes[label.casefold()] = code
 
     def __len__(self) -> int:
@@ -106,11 +103,8 @@ class Attribute:
         text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         code = self._codes.get(text.strip().casefold())
         if code is None:
-            rule = (
-                f"a whole number from {self.labels[0]} to {self.labels[-1]}"
-                if self.numeric
-                else f"one of its {len(self)} values, such as {self.labels[0]!r}"
-            )
+            first, last = self.labels[0], self.labels[-1]
+            rule = f"from {first} to {last}" if self.numeric else f"one of its {len(self)}, such as {first!r}"
             raise InputError(f"a record's {self.name!r} is outside the template.", f"It must be {rule}.")
         return code
 
@@ -142,25 +136,24 @@ class Attribute:
 
 
 def attribute_from(given: Mapping[str, Any]) -> Attribute:
-    """An attribute as a template file declares it; see :func:`tacit.pool.protocol.template.read_template`."""
+    """An attribute as a template file declares it."""
     name = given.get("name")
     if not isinstance(name, str) or not name.strip():
         raise InputError("an attribute of the template has no name.", "Give each [[attribute]] a name.")
     unknown = set(given) - {"name", "low", "high", "values", "taxonomy", "part"}
     if unknown:
-        raise InputError(
-            f"attribute {name!r} has an unknown key {min(unknown)!r}.",
-            "An attribute has a name, an optional part, and one of: low and high, values, taxonomy.",
-        )
+        rule = "An attribute has a name, an optional part, and one of: low and high, values, taxonomy."
+        raise InputError(f"attribute {name!r} has an unknown key {min(unknown)!r}.", rule)
     part = given.get("part", "person")
     if part not in ("person", "query"):
         raise InputError(f"attribute {name!r}: part must be 'person' or 'query'; found {part!r}.")
     kinds = [kind for kind in ("low", "values", "taxonomy") if kind in given]
     if len(kinds) != 1 or ("low" in given) != ("high" in given):
-        raise InputError(
-            f"attribute {name!r} must declare its domain in one way; found {', '.join(kinds) or 'none'}.",
-            "Give low and high (whole numbers), values (a list in order) or taxonomy (a tree).",
+        problem = (
+            f"attribute {name!r} must declare its domain in one way; found {', '.join(kinds) or 'none'}."
         )
+        rule = "Give low and high (whole numbers), values (a list in order) or taxonomy (a tree)."
+        raise InputError(problem, rule)
     if kinds == ["low"]:
         low, high = given["low"], given["high"]
         if type(low) is not int or type(high) is not int or not 0 <= high - low < LARGEST_DOMAIN:
@@ -189,9 +182,8 @@ def _walk(attribute: str, tree: object, labels: list[str], topics: list[tuple[st
         labels.extend(_names(attribute, tree))
         return
     if not isinstance(tree, dict) or not tree:
-        raise InputError(
-            f"attribute {attribute!r}: a taxonomy is a table of topics, each a table or a list of values."
-        )
+        rule = "a taxonomy is a table of topics, each a table or a list of values"
+        raise InputError(f"attribute {attribute!r}: {rule}.")
     for topic, below in tree.items():
         begin, place = len(labels), len(topics)
         _walk(attribute, below, labels, topics)
@@ -206,7 +198,7 @@ _MOST_ATTRIBUTES = 64
 
 @dataclass(frozen=True)
 class Template:
-    """The attributes of a record, in order."""
+    """The attributes of a record, in order, and their declaration, as :func:`parse_template` reads it."""
 
     attributes: tuple[Attribute, ...]
     declared: dict[str, Any] = field(repr=False, compare=False)
@@ -232,7 +224,7 @@ class Template:
     @cached_property
     def digest(self) -> str:
         """Names the template: agents and pool must mean the same codes."""
-        text = json.dumps(self.as_dict(), ensure_ascii=False)
+        text = json.dumps(self.declared, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def encode(self, values: Mapping[str, object]) -> Record:
@@ -242,10 +234,8 @@ class Template:
             raise InputError(f"a record lacks {missing[0]!r}.", f"It needs {', '.join(self.names)}.")
         unknown = set(values) - set(self.names)
         if unknown:
-            raise InputError(
-                f"a record has {len(unknown)} attribute(s) that the template does not declare.",
-                f"It may have {', '.join(self.names)}.",
-            )
+            problem = f"a record has {len(unknown)} attribute(s) that the template does not declare."
+            raise InputError(problem, f"It may have {', '.join(self.names)}.")
         return tuple(attribute.code(values[attribute.name]) for attribute in self.attributes)
 
     @property
@@ -264,10 +254,6 @@ class Template:
         """The region in words, without the attributes about which it says nothing."""
         anything = self.values(self.domain)
         return {name: said for name, said in self.values(region).items() if said != anything[name]}
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what :func:`parse_template` reads."""
-        return self.declared
 
 
 def parse_template(given: Mapping[str, Any]) -> Template:
@@ -309,16 +295,12 @@ def without_values(template: Template, record: Record, query: str) -> tuple[str,
         value = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
         found = {attribute.code(match) for match in value.findall(query)}
         if len(found) > 1:
-            raise InputError(
-                f"a query names {len(found)} values of {attribute.name!r}; one can be generalised.",
-                "Ask about one at a time.",
-            )
+            problem = f"a query names {len(found)} values of {attribute.name!r}; one can be generalised."
+            raise InputError(problem, "Ask about one at a time.")
         if found:
             if found != {own}:
-                raise InputError(
-                    f"the query's {attribute.name!r} is not that of your record.",
-                    "Join the pool with the public part that the query has.",
-                )
+                problem = f"the query's {attribute.name!r} is not that of your record."
+                raise InputError(problem, "Join the pool with the public part that the query has.")
             named.append(attribute.name)
             query = " ".join(value.sub(" ", query).split())
     return query, named

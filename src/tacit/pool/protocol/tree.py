@@ -292,11 +292,9 @@ class Tree:
         """Refuse a tree of which a leaf holds less than ``share`` of the public records."""
         fewest = min(self.counts(records).values())
         if fewest < share * len(records):
-            raise InputError(
-                f"a leaf of the tree holds {fewest:,} of {len(records):,} public records; it must hold at "
-                f"least {math.ceil(share * len(records)):,}.",
-                "Do not join a pool with this tree; its operator must merge small leaves.",
-            )
+            found = f"a leaf of the tree holds {fewest:,} of {len(records):,} public records"
+            remedy = "Do not join a pool with this tree; its operator must merge small leaves."
+            raise InputError(f"{found}; it must hold at least {math.ceil(share * len(records)):,}.", remedy)
 
     def merged(self, people: Mapping[int, int], least: int) -> Tree:
         """This tree with every leaf of fewer than ``least`` people merged into its parent, bottom up.

@@ -200,12 +200,9 @@ def digest_of(opened: oblivious.OpenedRequest) -> bytes:
 
 
 class SealedFront:
-    """Opens sealed requests for the endpoints behind it; all answers have one length.
+    """Opens sealed requests for the endpoints behind it, with the keys of a :class:`KeyRing` or a store.
 
-    Args:
-        keys: the server's key ring: a :class:`KeyRing`, or a store in its place.
-        endpoints: what can be asked.
-        sizes: bytes of a request and of an answer before they are sealed.
+    All requests, and all answers, have one size before they are sealed.
     """
 
     def __init__(self, keys: Any, endpoints: Sequence[Endpoint], sizes: tuple[int, int]) -> None:

@@ -137,8 +137,8 @@ def _question(template: Template, opened: bytes) -> dict[str, Any]:
     packed = oblivious.read_request(opened).content
     try:
         asked = json.loads(unpack.decompress(packed, 64 * oblivious.QUERY_SIZE))  # no honest text is longer
-    except (zlib.error, ValueError, RecursionError) as error:
-        raise InputError("a sealed text must be a JSON object.") from error
+    except (zlib.error, ValueError, RecursionError):
+        asked = None
     if not isinstance(asked, dict) or unpack.unconsumed_tail:
         raise InputError("a sealed text must be a JSON object.")
     query, named = asked.get("query"), asked.setdefault("named", [])
@@ -168,15 +168,9 @@ def packed_answer(answer: Mapping[str, Any]) -> bytes:
 
 
 class Gateway:
-    """One worker of a service's gateway.
+    """One worker of a service's gateway, which asks the search at the address ``engine``.
 
-    Args:
-        join: the pool that it serves.
-        identity: the gateway's own.
-        engine: the address of the engine's search.
-        state: shared by all workers; a new one for one worker.
-        transport: how the engine is reached.
-        clock: seconds since 1970.
+    Several workers share one ``state``; ``clock`` gives seconds since 1970.
     """
 
     def __init__(

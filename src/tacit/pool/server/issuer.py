@@ -132,15 +132,9 @@ class IssuerFile:
 
 
 class Issuer:
-    """One worker of an issuer.
+    """One worker of an issuer, which has keys for ``ahead`` seconds from now.
 
-    Args:
-        join: the pool whose tokens are issued.
-        identity: the issuer's own.
-        file: accounts and keys.
-        ring: the keys of this start, shared by all workers.
-        ahead: for how many seconds from now there are keys.
-        clock: seconds since 1970.
+    Several workers share one ``ring``, the keys of this start; ``clock`` gives seconds since 1970.
     """
 
     def __init__(

@@ -30,11 +30,12 @@ from starlette.routing import Route
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.pool.channel import oblivious, tokens
-from tacit.pool.channel.join import Announcement, Identity, JoinFile, token_challenge
+from tacit.pool.channel.join import Announcement, Identity, JoinFile, create_pool, token_challenge
 from tacit.pool.protocol import gateway as log
 from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Why, next_period
 from tacit.pool.server import front
 from tacit.pool.server.store import MemoryStore, PoolStore, RedisStore
+from tacit.validation import place
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 0.5
@@ -79,19 +80,13 @@ def _beside(secret: str | Path, what: str) -> Path:
 def merge_small_leaves(path: str | Path, secret: str | Path) -> JoinFile:
     """Merge leaves that fewer than 2 k people a day use into their parents, and write the join file anew.
 
-    Args:
-        path: the join file.
-        secret: the file with the pool's identity; its pool counted beside it how many used each leaf.
-
-    Raises:
-        InputError: no whole day was counted yet, or for another tree.
+    The pool counted how many used each leaf, in a file beside its secret.
     """
     join, counted = JoinFile.read(path), _beside(secret, "leaves")
     said = json.loads(counted.read_text(encoding="utf-8")) if counted.exists() else {}
     if said.get("tree") != join.tree.digest or not said["before"]:
-        raise InputError(
-            f"{counted} holds no whole day of this tree.", "Serve the pool until two days have begun."
-        )
+        problem = f"{counted} holds no whole day of this tree."
+        raise InputError(problem, "Serve the pool until two days have begun.")
     people = {int(leaf): max(number, said["today"].get(leaf, 0)) for leaf, number in said["before"].items()}
     made = replace(join, tree=join.tree.merged(people, 2 * join.rules.k))
     made.write(Path(path), Identity.kept(Path(secret)), force=True)
@@ -103,6 +98,7 @@ class Pool:
 
     ::
 
+        tacit.Pool.create("pool.join", k=30, window=120)     # the join file, and pool.secret beside it
         uvicorn.run(tacit.Pool("pool.join", "pool.secret").app())
 
     Args:
@@ -112,9 +108,11 @@ class Pool:
         redis: where several workers keep what they share; one worker keeps it in memory.
     """
 
+    create = staticmethod(create_pool)
+
     def __init__(self, join: JoinFile | str | Path, secret: str | Path, *, redis: str | None = None) -> None:
         self.join = join if isinstance(join, JoinFile) else JoinFile.read(join)
-        self.identity = Identity.kept(Path(secret))
+        self.identity = Identity.kept(place("secret", secret))
         if self.identity.public != self.join.identities["pool"]:
             raise ParameterError("`secret` is not the identity that signed the join file.", "Name its file.")
         self.mark = _beside(secret, "period")
@@ -268,7 +266,7 @@ class _Worker:
                 counter = self._counter = QueryCounter(self.join.tree, rules)
             # Numbers run ahead of a clock that was set back; a period is no longer for that.
             self._ends = min((number + 1) * rules.period, now + rules.period)
-            await self._do(counter.open_period(number, now))
+            await self._do(counter.open_period(number))
             self._count_leaves(counter, int(now // 86_400))
             self._looked = float("-inf")
         if now - self._looked >= _EVERY or now < self._looked:

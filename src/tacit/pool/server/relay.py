@@ -80,12 +80,7 @@ def _fresh(path: Path) -> bool:
 def relay_app(
     join: JoinFile, *, folder: Path | None = None, transport: httpx.AsyncBaseTransport | None = None
 ) -> Starlette:
-    """Make a relay for a pool.
-
-    Args:
-        folder: where the copies of keys are kept; all workers of one relay share it.
-        transport: how the pool is reached.
-    """
+    """Make a relay for a pool; all its workers share the ``folder`` with the copies of keys."""
     limits = httpx.Limits(max_connections=200, max_keepalive_connections=50)
     client = oblivious.http_client(transport, _SECONDS, limits=limits)
     copies = KeyCopies(join, client)

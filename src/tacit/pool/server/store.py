@@ -137,19 +137,11 @@ redis.call('RPUSH', KEYS[1], ARGV[1])
 return 1
 """
 
-_MARK = """
-local known = tonumber(redis.call('GET', KEYS[1]) or '0')
-if tonumber(ARGV[1]) > known then redis.call('SET', KEYS[1], ARGV[1]); return tonumber(ARGV[1]) end
-return known
-"""
-
 
 class RedisStore:
     """A store in Redis, which must keep nothing on disk; it does what :class:`MemoryStore` does.
 
-    Args:
-        url: where Redis is, such as ``redis://127.0.0.1:6379/0``.
-        name: the pool's name; pools of different names share a Redis without meeting.
+    Pools of different names share a Redis without meeting.
     """
 
     def __init__(self, url: str, name: str) -> None:
@@ -160,8 +152,7 @@ class RedisStore:
         except ValueError as error:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self._base = f"tacit:{name}:"
-        scripts = (_LEAD, _SEEN, _POST, _MARK)
-        self._scripts = {text: self._redis.register_script(text) for text in scripts}
+        self._scripts = {text: self._redis.register_script(text) for text in (_LEAD, _SEEN, _POST)}
 
     async def _run(self, script: str, key: str, *arguments: str | int | bytes) -> Any:
         return await self._scripts[script](keys=[self._base + key], args=list(arguments))
@@ -215,7 +206,8 @@ class RedisStore:
         return None if found is None else dict(json.loads(found))
 
     async def mark(self, period: int) -> int:
-        return int(await self._run(_MARK, "period", period))
+        await self._redis.zadd(self._base + "period", {"highest": period}, gt=True)
+        return int(await self._redis.zscore(self._base + "period", "highest") or 0)
 
 
 PoolStore = MemoryStore | RedisStore

@@ -39,8 +39,7 @@ Leavers = Literal["silent", "answer"]
 LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
 """In the paper's mode, people who asked in the overlap and left before its end: silent, or still counted."""
 
-STAY_VARIANCE = 10.0
-"""Of how long people stay, as in the paper (section 6.1)."""
+STAY_VARIANCE = 10.0  # of how long people stay, as in the paper (section 6.1)
 
 _RULES: dict[str, tuple[Callable[[float], bool], str]] = {
     "above 0": (lambda value: value > 0, "window arrivals stay every"),
@@ -79,7 +78,7 @@ class SimulationSetting:
         for rule, (holds, names) in _RULES.items():
             for name in names.split():
                 value = getattr(self, name)
-                if value is None:
+                if value is None and name in ("every", "patience"):
                     continue
                 object.__setattr__(self, name, real(name, value))
                 if not holds(value):
@@ -195,7 +194,7 @@ def draw_stream(
         kept = time < last[at]
         at, time = at[kept], time[kept]
     order = np.argsort(time, kind="stable")
-    records = population.draw(number, random)
+    records = population.records[random.integers(len(population.records), size=number)]
     return QueryStream(records, person, begin, end, time[order], at[order])
 
 
@@ -266,7 +265,7 @@ class _Run:
             what(now)
 
     def begin_period(self, now: float) -> None:
-        self.act(self.pool.open_period(self.pool.period + 1, now), now)
+        self.act(self.pool.open_period(self.pool.period + 1), now)
         self.at(now + self.pool.rules.period, self.begin_period)
 
     def end_window(self, advance: Callable[[], None], number: int, now: float) -> None:
@@ -308,14 +307,7 @@ def simulate(
     tree: Tree | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> PoolSimulation:
-    """Run one simulation.
-
-    Args:
-        setting: what is simulated.
-        population: whom people are drawn from.
-        tree: the public tree; by default one for the people who ask in a window.
-        advance: called after each window.
-    """
+    """Run one simulation, over a tree for the people who ask in a window unless one is given."""
     stream = draw_stream(setting, population, np.random.default_rng(setting.seed))
     if setting.mode == "paper":
         from tacit.pool.simulation.paper import simulate_paper

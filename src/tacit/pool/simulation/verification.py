@@ -67,9 +67,8 @@ def read_audited_log(path: str | Path) -> AuditedLog:
         raise InputError(f"{path} is not a Parquet file.") from error
     missing = [name for name in _COLUMNS if name not in table.column_names]
     if missing:
-        raise InputError(
-            f"{path} has no column {missing[0]!r}.", f"An audited log has {', '.join(_COLUMNS)}."
-        )
+        rule = f"An audited log has {', '.join(_COLUMNS)}."
+        raise InputError(f"{path} has no column {missing[0]!r}.", rule)
 
     def read(name: str) -> npt.NDArray[Any]:
         column = table.column(name).combine_chunks()
