@@ -120,7 +120,7 @@ def test_fields_are_those_of_plain_splitting(lines: list[str], ends: list[str]) 
     expected = [[part.encode() for part in line.split("\t")] for line in lines]
     assert fields.width.tolist() == [len(parts) for parts in expected]
     assert fields.values.to_pylist() == [part for parts in expected for part in parts]
-    assert fields.blank.tolist() == [line == "" for line in lines]
+    assert fields.empty.tolist() == [not any(part.strip() for part in parts) for parts in expected]
     assert fields.is_ascii == text.isascii()
     everyone = np.arange(len(lines))
     for position in range(3):

@@ -183,6 +183,18 @@ def test_the_log_of_a_web_server(tmp_path: Path) -> None:
     assert {str(reason): n for reason, n in report.counts().items()} == {"syntax": 1}
 
 
+def test_a_line_of_a_web_server_with_several_names(tmp_path: Path) -> None:
+    """Apache's ``vhost_combined``; and an address with colons is no name of a server."""
+    lines = access_lines()
+    named = [f"www.example.org:443 {line}" for line in lines[:20]]
+    more = [line.replace("10.0.0.", "2001:db8::") for line in lines[20:]]
+    (tmp_path / "access.log").write_text("\n".join([*named, *more]))
+    rows, _ = imported(tmp_path / "access.log")
+    assert [row["user"] for row in rows] == [
+        f"{'10.0.0.' if n < 20 else '2001:db8::'}{n % 9}" for n in range(40)
+    ]
+
+
 def test_a_named_parameter_and_an_account(tmp_path: Path) -> None:
     (tmp_path / "access.log").write_text("\n".join(access_lines("/solr/books/select?fq=q&suche={}", "ada")))
     rows, _ = imported(tmp_path / "access.log", query_parameter="suche", accept_unusual=True)
@@ -322,6 +334,44 @@ def test_other_files_are_called_what_they_are(tmp_path: Path, content: bytes, sa
     with pytest.raises(LogError, match=said):
         imported(tmp_path / "log")
     assert said in look_at(tmp_path / "log").refusal
+
+
+def test_an_archive_of_a_table_is_no_table(tmp_path: Path) -> None:
+    """Stored as it is, the table's lines are there to be read."""
+    with ZipFile(tmp_path / "log.zip", "w") as archive:
+        archive.writestr("log.csv", csv_text())
+    with pytest.raises(LogError, match="a zip archive"):
+        imported(tmp_path / "log.zip")
+    assert "a zip archive" in look_at(tmp_path / "log.zip").refusal
+
+
+def test_an_array_within_an_object_is_refused_with_the_way_in(tmp_path: Path) -> None:
+    objects = [{"user": u, "query": q, "time": t.isoformat()} for u, q, t in RECORDS]
+    (tmp_path / "log.json").write_text(json.dumps({"hits": objects}, indent=1))
+    with pytest.raises(LogError, match="no line at the beginning"):
+        imported(tmp_path / "log.json")
+    assert "jq -c" in look_at(tmp_path / "log.json").refusal
+
+
+def test_a_table_without_a_record_is_refused_by_both(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,query,time\n")
+    with pytest.raises(LogError, match="there is no record"):
+        imported(tmp_path / "log.csv")
+    assert "there is no record" in look_at(tmp_path / "log.csv").refusal
+
+
+def test_dates_of_either_order_are_refused_with_what_to_say(tmp_path: Path) -> None:
+    lines = [f"u{n % 9},red kite {n},0{n % 9 + 1}.03.2021 05:06:07" for n in range(200)]
+    (tmp_path / "log.csv").write_text("\n".join(["user,query,time", *lines]))
+    with pytest.raises(LogError, match="time_format=day-first"):
+        imported(tmp_path / "log.csv")
+    assert len(imported(tmp_path / "log.csv", time_format="day-first")[0]) == 200
+
+
+def test_names_of_several_words_need_no_mapping(tmp_path: Path) -> None:
+    text = csv_text().replace("user,query,time", "User ID,Search-Term,Created at")
+    (tmp_path / "log.csv").write_text(text)
+    assert triples(imported(tmp_path / "log.csv")[0]) == RECORDS
 
 
 def _workbook(path: Path, rows: Iterable[str], strings: str = "", styles: str = "") -> Path:

@@ -1,9 +1,7 @@
 """Export: a search log back to text, for tools that read nothing else.
 
-``aol`` writes what AOL's log looked like, ``tsv`` and ``jsonl`` write the log's own column names. In
-``aol`` and ``tsv`` a tab or line end inside a value looks like a separator, so it is written as a
-space, and counted; a normalised query holds none. AOL's times are whole seconds, so fractions are cut
-there, and kept in the other formats. Otherwise, importing what was exported gives the same log.
+In ``aol`` and ``tsv`` a tab or line end inside a value is written as a space, and counted; AOL's times are
+whole seconds, so fractions are cut there. Otherwise, importing what was exported gives the same log.
 """
 
 import gzip

@@ -21,13 +21,12 @@ from tacit.files import atomic_file, check_output
 from tacit.searchlog.readers import reader_for
 from tacit.searchlog.readers.inspection import DELIMITERS_IN_WORDS, looked_at
 from tacit.searchlog.readers.objects import ObjectsReader
-from tacit.searchlog.readers.protocol import BadLines, Block, Parsed, Reader, Reading, Reason
+from tacit.searchlog.readers.protocol import BadLines, Block, Explain, Parsed, Reader, Reading, Reason
 from tacit.searchlog.readers.source import Opening, Source, find_sources
 from tacit.searchlog.readers.typed import TableReader
 from tacit.searchlog.schema import LogWriter, begins_as_parquet
 from tacit.validation import flag, real, text, whole
 
-_FILES_NAMED = 3
 _PARSERS = min(4, os.cpu_count() or 1)
 
 Watch = Callable[[int, int], None]
@@ -208,7 +207,7 @@ def _parsed_in_order(
         yield first, parsed.result()
 
 
-def _explained(source: Source, reader: Reader, reading: Reading) -> Callable[[Reason], str]:
+def _explained(source: Source, reader: Reader, reading: Reading) -> Explain:
     """Say what to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
 
     def explain(reason: Reason) -> str:
@@ -220,11 +219,7 @@ def _explained(source: Source, reader: Reader, reading: Reading) -> Callable[[Re
 
 
 def _judge(
-    report: FileReport,
-    block: Block,
-    parsed: Parsed,
-    options: ImportOptions,
-    explain: Callable[[Reason], str],
+    report: FileReport, block: Block, parsed: Parsed, options: ImportOptions, explain: Explain
 ) -> None:
     """Count the block's lines; raise if its bad lines, or all so far, are more than the options allow."""
     if options.strict:
@@ -270,16 +265,15 @@ def _no_record(
     report: ImportReport, sources: Sequence[tuple[Source, Reader]], options: ImportOptions
 ) -> LogError:
     """No line was a record: say why they were not."""
-    bad = [file for file in report.files if file.bad.total]
-    seen = ""
-    if bad:
-        seen = _explained(*sources[report.files.index(bad[0])], options)(bad[0].bad.usual)
-    reasons = "; ".join(f"in {file.path}, bad lines: {file.bad.by_reason()}" for file in bad[:_FILES_NAMED])
-    more = f"; and in {len(bad) - _FILES_NAMED:,} more files" if len(bad) > _FILES_NAMED else ""
-    hint = next((file.bad.hint for file in bad if file.bad.hint), "")
+    why = hint = ""
+    for file, read in zip(report.files, sources, strict=False):
+        if file.bad.total:  # the first will do
+            seen, hint = _explained(*read, options)(file.bad.usual), file.bad.hint
+            why = f": in {file.path}, bad lines: {file.bad.by_reason()}.{seen}"
+            break
+    lines = f"{report.lines:,} line{'' if report.lines == 1 else 's'}"
     return LogError(
-        f"there is no record in the {report.lines:,} lines read{': ' if bad else ''}{reasons}{more}.{seen}",
-        f"{hint}Check `format` and `columns`.",
+        f"there is no record in the {lines} read{why or '.'}", f"{hint}Check `format` and `columns`."
     )
 
 
@@ -374,13 +368,19 @@ def look_at(
     try:
         reader = reader_for(source, format_name, reading)
         assert reader is not None  # a file that was named is recognised or refused
-        columns = _columns_seen(source, reader, reading)
+        if isinstance(reader, TableReader | ObjectsReader):
+            columns = tuple(ColumnSeen(*said) for said in reader.seen(source))
+        else:
+            placed = reader.placed(opening)
+            columns = _by_place(opening, reading, placed) if placed else ()
         blocks = list(itertools.islice(reader.blocks(source), 2))
         parsed = [reader.parse(block) for block in blocks]
-        explain = _explained(source, reader, reading)
+        explain, report = _explained(source, reader, reading), FileReport(path, reader.name)
         for block, found in zip(blocks, parsed, strict=True):
-            _judge(FileReport(path, reader.name), block, found, ImportOptions(), explain)
-        if len(parsed) == 1 and parsed[0].records.num_rows:  # all there is: an import judges the same
+            _judge(report, block, found, ImportOptions(), explain)
+        if len(parsed) < 2 and not report.records:  # all there is: an import judges the same
+            raise _no_record(ImportReport(path, [report]), [(source, reader)], ImportOptions())
+        if len(parsed) == 1:
             figures_of(parsed[0].records).refuse_unlikely()
     except LogError as error:
         objects = opening.head.lstrip()[:1] in (b"{", b"[")
@@ -389,14 +389,6 @@ def look_at(
     delimiter = looked_at(opening, reading).delimiter if reader.placed(opening) else None
     in_words = DELIMITERS_IN_WORDS.get(delimiter or "", delimiter)
     return FileSeen(path, reader.name, in_words, reading.time_format, columns)
-
-
-def _columns_seen(source: Source, reader: Reader, reading: Reading) -> tuple[ColumnSeen, ...]:
-    """The columns of the file, by place or by name."""
-    if isinstance(reader, TableReader | ObjectsReader):
-        return tuple(ColumnSeen(*said) for said in reader.seen(source))
-    placed = reader.placed(source.opening)
-    return _by_place(source.opening, reading, placed) if placed else ()
 
 
 def _by_place(opening: Opening, reading: Reading, placed: dict[str, int]) -> tuple[ColumnSeen, ...]:

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
 
 from tacit.errors import LogError
 
@@ -55,7 +57,18 @@ def check_log(path: str | Path) -> Path:
             f"{path} holds the columns ({columns}), not those of a search log ({', '.join(COLUMNS)}).",
             "Bring it in with `tacit import`, which takes a column mapping.",
         )
-    _refuse_nulls(path, found)
+    # Every record has a user, a query and a time: what a file may leave open is looked up in it.
+    needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
+    try:
+        rows = dataset(path)
+        missing = [name for name in needed if rows.count_rows(filter=pc.field(name).is_null())]
+    except (pa.ArrowException, OSError) as error:
+        raise LogError(f"{path} cannot be read to its end.", "Bring it in again.") from error
+    if missing:
+        raise LogError(
+            f"{path} has records without {' and '.join(missing)}; every record of a search log has them.",
+            "Bring it in with `tacit import`, which leaves such records out and says how many.",
+        )
     return path
 
 
@@ -82,39 +95,8 @@ def begins_as_parquet(path: Path) -> bool:
         return False
 
 
-def _refuse_nulls(path: Path, found: pa.Schema) -> None:
-    """Every record has a user, a query and a time: what a file may leave open is looked up in it."""
-    needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
-    if not needed:
-        return
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = [name for name in needed if _has_nulls(file, name)]
-    except (pa.ArrowException, OSError) as error:
-        raise LogError(f"{path} cannot be read to its end.", "Bring it in again.") from error
-    if missing:
-        raise LogError(
-            f"{path} has records without {' and '.join(missing)}; every record of a search log has them.",
-            "Bring it in with `tacit import`, which leaves such records out and says how many.",
-        )
-
-
-def _has_nulls(file: pq.ParquetFile, name: str) -> bool:
-    """From the figures that the file keeps about itself; read where it keeps none."""
-    place = file.schema_arrow.get_field_index(name)
-    for group in range(file.num_row_groups):
-        kept = file.metadata.row_group(group).column(place).statistics
-        if kept is None or not kept.has_null_count:
-            if file.read_row_group(group, [name]).column(0).null_count:
-                return True
-        elif kept.null_count:
-            return True
-    return False
-
-
 ORIGIN = "tacit.origin"
 """The key of the note in the file's metadata; an imported log has none."""
-
 
 BATCH_RECORDS = 1 << 18
 """Records in a row group: a unit that engines read in parallel and that is held in memory to be written."""
@@ -175,20 +157,15 @@ class LogWriter:
 
 
 def damage_of(path: str | Path) -> str:
-    """The first column of the first group of records that cannot be read, in words; empty when all can."""
+    """The first column whose records cannot be read, in words; empty when all can."""
     try:
         with pq.ParquetFile(path) as file:
-            first = 1
-            for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                for name in file.schema_arrow.names:
-                    try:
-                        file.read_row_group(group, [name])
-                    except (pa.ArrowException, OSError):
-                        # The engine's message may quote a value, so it is not passed on.
-                        last = first + rows - 1
-                        return f"the column {name} of its records {first:,} to {last:,} cannot be read"
-                first += rows
+            for name in file.schema_arrow.names:
+                try:
+                    for _ in file.iter_batches(columns=[name]):
+                        pass
+                except (pa.ArrowException, OSError):  # the engine's message may quote a value
+                    return f"the column {name} of its records cannot be read"
     except (pa.ArrowException, OSError):
         return "its table of contents cannot be read"
     return ""

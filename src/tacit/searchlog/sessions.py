@@ -1,14 +1,9 @@
 """Sessions: two consecutive records of one user belong together when no long pause lies between them.
 
-The longest pause inside a session is 30 minutes unless another is asked for. This is what the papers use, and
-it runs on any engine; the sessions that statistics count are those that a release publishes and an evaluation
-compares.
+The longest pause inside a session is 30 minutes unless another is asked for, as in the papers. Records of the
+same user and time always share a session, so the order in which a log lists them changes no session number.
 
-Sessions partition a user's history in time order. Records of the same user and time always share a session,
-so the order in which a log lists them cannot change a session number. Only the one user's records matter.
-
-A time outside the years 1 to 9999 counts as the nearest inside: one record with an absurd time, which any
-user may cause, must neither overflow the arithmetic nor stop the work on everybody else's.
+A time outside the years 1 to 9999 counts as the nearest inside: one absurd record must not stop the work.
 """
 
 from __future__ import annotations
@@ -33,9 +28,11 @@ SESSION_GAP = timedelta(minutes=30)
 """A longer pause ends a session."""
 LONGEST_GAP = timedelta(days=100 * 366)
 """Longer than any log."""
-_GAPS = f"from 0 to {LONGEST_GAP // timedelta(minutes=1)} minutes"
+_MOST_MINUTES = LONGEST_GAP // timedelta(minutes=1)
+_GAPS = f"from 0 to {_MOST_MINUTES} minutes"
 
 _EARLIEST, _LATEST = datetime.min, datetime.max.replace(microsecond=0)
+_MICROSECOND = timedelta(microseconds=1)
 _METHOD = "time"
 """How stored forms call the one rule there is."""
 
@@ -60,11 +57,9 @@ class SessionCut:
     @classmethod
     def of(cls, minutes: float | None) -> SessionCut:
         """Read the parameter ``session_gap``, in minutes."""
-        if minutes is None:
-            return cls()
-        if not 0 <= real("session_gap", minutes, _GAPS) <= LONGEST_GAP / timedelta(minutes=1):
+        if minutes is not None and not 0 <= real("session_gap", minutes, _GAPS) <= _MOST_MINUTES:
             raise ParameterError.outside("session_gap", minutes, _GAPS)
-        return cls(timedelta(minutes=minutes))
+        return cls() if minutes is None else cls(timedelta(minutes=minutes))
 
     def numbers(self, user: Column, time: Column) -> Numbers:
         """Number the session of each record, from 0 within its user, as the log lists them.
@@ -75,11 +70,11 @@ class SessionCut:
         """
         codes, instants = _user_codes(user), _instants(time)
         order = np.lexsort((instants, codes))
-        codes, instants = codes[order], _sensible(instants[order])
+        codes, instants = codes[order], np.clip(instants[order], *_instants(np.array([_EARLIEST, _LATEST])))
         first = np.ones(len(codes), np.bool_)
         first[1:] = codes[1:] != codes[:-1]
         starts = first.copy()
-        starts[1:] |= instants[1:] - instants[:-1] > _microseconds(self.gap)
+        starts[1:] |= instants[1:] - instants[:-1] > self.gap // _MICROSECOND
         running = np.cumsum(starts)
         # Subtract from each record the running count at its user's first record: the user starts at 0.
         sizes = np.diff(np.append(np.flatnonzero(first), len(order)))
@@ -115,30 +110,17 @@ BY_PAUSES = SessionCut()
 """Sessions as the papers cut them, which needs no numbers."""
 
 
-def _microseconds(gap: timedelta) -> int:
-    return gap // timedelta(microseconds=1)
-
-
 def _user_codes(user: Column) -> npt.NDArray[Any]:
     """Users as numbers: equal exactly where the users are equal."""
-    if isinstance(user, np.ndarray):
-        return user if user.dtype.kind in "iu" else np.unique(user, return_inverse=True)[1]
-    if isinstance(user, pa.ChunkedArray):
-        user = user.combine_chunks()
-    if not pa.types.is_dictionary(user.type):
-        user = pc.dictionary_encode(user)
-    return np.asarray(user.indices)
+    column = pa.array(user) if isinstance(user, np.ndarray) else user
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    coded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    return np.asarray(coded.indices)
 
 
 def _instants(time: Column) -> Numbers:
-    if not isinstance(time, np.ndarray):
-        return np.asarray(pc.cast(time, pa.timestamp("us")).cast(pa.int64()))
-    return time.astype("datetime64[us]").astype(np.int64)
-
-
-def _sensible(instants: Numbers) -> Numbers:
-    bounds = np.array([_EARLIEST, _LATEST], "datetime64[us]").astype(np.int64)
-    return np.clip(instants, *bounds)
+    return np.asarray(time).astype("datetime64[us]").astype(np.int64)
 
 
 def sensible_time(time: Any) -> Any:
@@ -156,7 +138,7 @@ def with_pauses(table: ir.Table, gap: timedelta = SESSION_GAP) -> ir.Table:
     """
     import ibis
 
-    longest = ibis.interval(microseconds=_microseconds(gap))
+    longest = ibis.interval(microseconds=gap // _MICROSECOND)
     before = table.time.lag().over(ibis.window(group_by=table.user, order_by=table.time))
     paused = sensible_time(before) + longest < sensible_time(table.time)
     # The first record has none before it; some engines take the other bound for a missing one.

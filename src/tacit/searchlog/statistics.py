@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ class Spectrum:
 FEWEST_USERS = 5
 """The text of a query is never shown for fewer users than this, whatever the parameters."""
 
-_QUANTILES = (0.5, 0.9, 0.99)
+_OF_USERS = ("mean", "median", "90%", "99%", "max")
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,18 +182,12 @@ class StatisticsSource:
         rows: list[tuple[Any, ...]] = self._connection.execute(sql, list(parameters)).fetchall()
         return rows
 
-    def _pauses(self, gap: timedelta) -> int:
-        """Count how often users paused for longer than ``gap``: a user has one session more."""
-        import ibis
-
-        columns = ibis.table({"user": "string", "time": "timestamp"}, name="log")
-        ((pauses,),) = self._rows(str(ibis.to_sql(with_pauses(columns, gap).paused.sum(), dialect="duckdb")))
-        return int(pauses or 0)
-
     def statistics(
         self, cut: SessionCut | None = None, step: Callable[[], None] = lambda: None
     ) -> LogStatistics:
         """Count everything; ``step`` is called after each of the :attr:`STEPS` passes over the log."""
+        import ibis
+
         cut = cut or SessionCut()
         ((records, clicks, first, last),) = self._rows(
             "SELECT count(*), count(coalesce(url, rank::VARCHAR)), min(time), max(time) FROM log"
@@ -201,12 +195,14 @@ class StatisticsSource:
         if not records:
             raise LogError("the search log holds no records.", "There is nothing to count.")
         step()
-        per_user = self._connection.execute(
-            'SELECT count(*) AS records FROM log GROUP BY "user"'
-        ).fetchnumpy()
-        counts = np.sort(np.asarray(per_user["records"]))
+        ((users, mean, quantiles, largest),) = self._rows(
+            "SELECT count(*), avg(n), quantile_disc(n, [0.5, 0.9, 0.99]), max(n)"
+            ' FROM (SELECT count(*) AS n FROM log GROUP BY "user")'
+        )
         step()
-        sessions = len(counts) + self._pauses(cut.gap)
+        columns = ibis.table({"user": "string", "time": "timestamp"}, name="log")
+        paused = with_pauses(columns, cut.gap).paused.sum()  # a user has a session more than pauses
+        ((pauses,),) = self._rows(str(ibis.to_sql(paused, dialect="duckdb")))
         step()
         self._connection.execute(_QUERIES)
         spectrum = self._connection.execute(
@@ -219,18 +215,18 @@ class StatisticsSource:
         step()
         return LogStatistics(
             records=records,
-            users=len(counts),
+            users=users,
             queries=searches.total,
             distinct_queries=searches.distinct,
             clicks=clicks,
-            sessions=sessions,
+            sessions=users + int(pauses or 0),
             first=first,
             last=last,
             occurring_once=int(searches.queries[searches.counts == 1].sum()) / searches.distinct,
             of_one_user=int(np.sum(spectrum["single"])) / searches.distinct,
             top_percent=searches.top_share(0.01),
             zipf_exponent=searches.zipf_exponent(),
-            records_per_user=_quantiles(counts),
+            records_per_user=dict(zip(_OF_USERS, map(float, (mean, *quantiles, largest)), strict=True)),
         )
 
     def frequent_queries(self, most: int, min_users: int = 50) -> list[FrequentQuery]:
@@ -253,15 +249,6 @@ def check_frequent(most: int, min_users: int, name: str = "most") -> None:
         raise ParameterError.outside(
             "min_users", min_users, f"at least {FEWEST_USERS}", "A rarer query can point to a person."
         )
-
-
-def _quantiles(counts: np.ndarray[Any, Any]) -> dict[str, float]:
-    """Mean, quantiles (an observed value, the smallest that reaches the share) and maximum."""
-    figures = {"mean": float(counts.mean())}
-    for share in _QUANTILES:
-        name = "median" if share == 0.5 else f"{share:.0%}"
-        figures[name] = float(np.quantile(counts, share, method="inverted_cdf"))
-    return figures | {"max": float(counts[-1])}
 
 
 @contextmanager

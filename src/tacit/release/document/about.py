@@ -85,9 +85,7 @@ def write_about(ledger: Path, label: str = "") -> Path:
     """Make the file beside a ledger, to be filled in; one that is there stays as it is."""
     path = about_file(ledger)
     if not path.exists():
-        lines = [
-            "# What the page of every release says about this data set. What is empty is shown as missing."
-        ]
+        lines = ["# What the page of every release says of this data set. What is empty is shown as missing."]
         for each in fields(About):
             value = json.dumps(label if each.name == "data_set" else "", ensure_ascii=False)
             lines += ["", f"# {each.metadata['says']}", f"{each.name} = {value}"]

@@ -7,6 +7,7 @@ the raw log: no count of records, users or queries, no share that was kept, no h
 
 import hashlib
 import json
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,7 +35,6 @@ FIELDS = frozenset(
 """What a manifest states; it has no other field."""
 
 _LARGEST = 64 << 20
-_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 def mechanism_of(manifest: Mapping[str, Any]) -> Plan[Any]:
@@ -63,7 +63,7 @@ def file_hash(path: Path) -> str:
 
 
 def is_hash(value: object) -> bool:
-    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEXADECIMAL
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
 def verdict_of(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> ReleaseVerdict:
@@ -111,11 +111,8 @@ def following(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> dict[str, An
         "implementation": f"tacit {manifest['versions']['tacit']}",
         "rationale": about["rationale"],
     }
-    return {
-        "strength": verdict.strength.value,
-        "strength_alone": verdict.alone.value,
-        "deployment": deployment,
-    }
+    strengths = {"strength": verdict.strength.value, "strength_alone": verdict.alone.value}
+    return {**strengths, "deployment": deployment}
 
 
 def release_digest(manifest: Mapping[str, Any]) -> str:

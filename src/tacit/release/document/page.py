@@ -39,7 +39,9 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5)
 def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     guarantee = mechanism.guarantee
     verdict, budget = verdict_of(mechanism, manifest), manifest["budget"]
-    total = Guarantee.from_dict(budget["used"])
+    sums: dict[str, Any] = {name: Guarantee.from_dict(budget[name]) for name in ("total", "used", "left")}
+    most, used = sums["total"].epsilon, sums["used"].epsilon
+    share = min(1.0, used / most) if most else 1.0
     meanings = prose.columns(mechanism)
     return render(
         "tacit.release.document",
@@ -47,7 +49,7 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         title=mechanism.title,
         manifest=manifest,
         about=About(**manifest["about"]),
-        budget=_budget(budget),
+        budget=sums | {"share": f"{share:.0%}"},
         digest=release_digest(manifest),
         a_user=A_USER_ID if verdict.strength is Strength.NONE else A_USER,
         accuracy=_accuracy(mechanism, tables),
@@ -56,19 +58,12 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         verdict=verdict,
         meaning=meaning_of(guarantee),
         learns=[*residual_risks(guarantee), *prose.residual_risks(mechanism)],
-        beliefs=_beliefs(total, budget["exact_counts"]),
+        beliefs=_beliefs(sums["used"], budget["exact_counts"]),
         steps=prose.steps(mechanism),
         parameters=prose.words(mechanism),
         longest=(LONGEST_KEY, LONGEST_URL),
         samples={name: _sample(table, meanings.get(name, {})) for name, table in tables.items()},
     )
-
-
-def _budget(budget: Mapping[str, Any]) -> dict[str, Any]:
-    """The data set's budget as the page shows it: total, used with this release, and left."""
-    total, used, left = (Guarantee.from_dict(budget[name]) for name in ("total", "used", "left"))
-    share = min(1.0, used.epsilon / total.epsilon) if total.epsilon else 1.0
-    return {"total": total, "used": used, "left": left, "share": f"{share:.0%}"}
 
 
 def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:

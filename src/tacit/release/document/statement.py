@@ -64,21 +64,16 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
 
     That is its choice for the same request where the thesis has a table of it, else what it prints for ours.
     """
-    promised, parameters = mechanism.guarantee, mechanism.given.to_dict()
     figure = None if (setting := prose.paper_setting(mechanism)) else prose.paper_figure(mechanism)
     paper = figure.to_dict() if figure else setting
-    printed, promise = paper or {}, _guarantee_document(promised)
-    document: dict[str, Any] = {
-        "mechanism": mechanism.name,
+    printed, promise = paper or {}, _guarantee_document(mechanism.guarantee)
+    parameters, words = mechanism.given.to_dict(), list(prose.words(mechanism))
+    document = {
         "requested_epsilon": getattr(mechanism.mechanism, "epsilon", None),
         "requested_delta": getattr(mechanism.mechanism, "delta", None),
-        **{name: _by_name(value) for name, value in parameters.items()},
-        **promise,
-        "parts": mechanism.parts(),
-        "schedule": mechanism.schedule.to_dict(),
+        **_by_name(parameters),
         "utility": prose.figures(mechanism),
-        "words": list(prose.words(mechanism)),
-        "paper": paper,
+        **_stated(mechanism, words, paper),
     }
     rows: list[tuple[str, ...]] = [
         (name.replace("_", " "), _show(value), _show(printed.get(name)))
@@ -88,14 +83,26 @@ def state_plan(mechanism: Plan[Any]) -> Statement:
     for name in ("epsilon", "delta"):
         if promise[name] is not None:
             rows.append((name, f"{promise[name]:.6g}", _show(printed.get(name))))
-    title = f"Plan for {mechanism.title}: {promised}"
+    title = f"Plan for {mechanism.title}: {mechanism.guarantee}"
     rows = rows if paper else [row[:2] for row in rows]
-    return Statement(title, document, rows, document["words"], printed.get("why", ""), ours="plan")
+    return Statement(title, document, rows, words, printed.get("why", ""), ours="plan")
 
 
-def _by_name(value: object) -> object:
-    """A public set by its name."""
-    return getattr(value, "name", value)
+def _by_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON holds them, public sets by their names."""
+    return {name: getattr(value, "name", value) for name, value in parameters.items()}
+
+
+def _stated(mechanism: Plan[Any], words: Sequence[str], paper: Any) -> dict[str, Any]:
+    """What a plan and a guarantee state alike."""
+    return {
+        "mechanism": mechanism.name,
+        **_guarantee_document(mechanism.guarantee),
+        "parts": mechanism.parts(),
+        "schedule": mechanism.schedule.to_dict(),
+        "words": words,
+        "paper": paper,
+    }
 
 
 def state_guarantee(mechanism: Plan[Any]) -> Statement:
@@ -104,14 +111,9 @@ def state_guarantee(mechanism: Plan[Any]) -> Statement:
     paper = {**(figure.to_dict() if figure is not None else {}), **more.paper}
     words = [*meaning_of(found), *more.words]
     document = {
-        "mechanism": mechanism.name,
-        **_guarantee_document(found),
-        "parameters": {name: _by_name(value) for name, value in mechanism.given.to_dict().items()},
-        "parts": mechanism.parts(),
-        "schedule": mechanism.schedule.to_dict(),
+        "parameters": _by_name(mechanism.given.to_dict()),
         **more.document,
-        "words": words,
-        "paper": paper or None,
+        **_stated(mechanism, words, paper or None),
     }
     rows = [*_rows(found, figure), *more.rows]
     return Statement(more.title or mechanism.title, document, rows, words, str(paper.get("why", "")))

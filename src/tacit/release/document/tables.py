@@ -86,8 +86,10 @@ def _checks_of(
         return same and _shows(part, table().schema, meanings), f"{found['rows']:,} rows"
 
     def keys() -> prose.Finding:
-        texts = as_text(table())
-        return _distinct(texts, [column.name for column in part.columns]) and _whole(texts), ""
+        texts, names = as_text(table()), [column.name for column in part.columns]
+        missing = any(texts.column(each).null_count for each in names)
+        once = texts.group_by(names).aggregate([]).num_rows == texts.num_rows
+        return not missing and once and _whole(texts), ""
 
     def published(column: str, other: str) -> prose.Finding:
         known = table(other).column(0).combine_chunks()
@@ -133,11 +135,6 @@ def read_table(path: Path) -> pa.Table:
 def _passes(counts: pa.ChunkedArray, least: int) -> prose.Finding:
     smallest = pc.min(counts).as_py()
     return (True, "") if smallest is None else (smallest >= least, f"the smallest is {smallest:,}")
-
-
-def _distinct(table: pa.Table, keys: list[str]) -> bool:
-    missing = any(table.column(name).null_count for name in keys)
-    return not missing and table.group_by(keys).aggregate([]).num_rows == table.num_rows
 
 
 def _whole(table: pa.Table) -> bool:

@@ -52,25 +52,15 @@ _HEADLINES = {
 
 @dataclass(frozen=True)
 class ReleaseVerdict:
-    """What is to be said first about a release.
-
-    Args:
-        strength: of everything published from the data set so far.
-        headline: the same in a few words.
-        sentences: what that means for a belief, and what the exceptions are.
-        after: how sure one can be at most, after an even chance.
-        chance: with which one may become surer; 0 where that cannot be.
-        alone: the strength of this release by itself.
-        shown: what a δ means that may show a person; empty where it hardly can.
-    """
+    """What is to be said first about a release: of everything published from the data set so far."""
 
     strength: Strength
     headline: str
-    sentences: tuple[str, ...]
-    after: float
-    chance: float
-    alone: Strength
-    shown: str = ""
+    sentences: tuple[str, ...]  # what that means for a belief, and what the exceptions are
+    after: float  # how sure one can be at most, after an even chance
+    chance: float  # with which one may become surer; 0 where that cannot be
+    alone: Strength  # of this release by itself
+    shown: str = ""  # what a δ means that may show a person; empty where it hardly can
 
     @property
     def sentence(self) -> str:
@@ -158,14 +148,9 @@ def _strength(total: Guarantee, shown: str, users: int | None) -> Strength:
 def verdict_on(
     alone: Guarantee, total: Guarantee | None = None, *, exact: int = 0, users: int | None = None
 ) -> ReleaseVerdict:
-    """The verdict on a release.
+    """The verdict on a release that promises ``alone`` by itself, with all of its data set so far ``total``.
 
-    Args:
-        alone: what the release promises by itself.
-        total: what holds for everything published from the data set so far, with this release; the same as
-            ``alone`` for the only release.
-        exact: how many releases of the data set, with this one, have exact counts: no total describes them.
-        users: about how many users the log has, where that is stated.
+    So many releases of the data set, with this one, have ``exact`` counts, which no total describes.
     """
     total = alone if total is None else total
     by_itself = _strength(alone, may_show(alone.delta, users), users)
@@ -296,20 +281,15 @@ def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
             "Whatever somebody looks for in the release, or computes from it: the chance to find it is with "
             f"this user's records at most {_times(guarantee.epsilon)} times what it is {instead}, plus "
             f"{one_in(guarantee.delta)}; and the other way round.",
-            _but_for_a_chance(guarantee),
         ]
+        loss, chance = guarantee.but_for()
+        lines.append(
+            f"It follows that nothing seen becomes more than {_times(loss)} times as likely{but_for(chance)}."
+            " At a chance of δ itself no such factor follows: δ pays for what the noise may give away, too."
+            if chance < 1
+            else "At so large a δ that bounds nothing that is seen: any of it may be as telling as can be."
+        )
     return tuple(lines)
-
-
-def _but_for_a_chance(guarantee: Guarantee) -> str:
-    """The loss that (ε, δ) bounds, and the chance of more."""
-    loss, chance = guarantee.but_for()
-    if chance >= 1:
-        return "At so large a δ that bounds nothing that is seen: any of it may be as telling as can be."
-    return (
-        f"It follows that nothing seen becomes more than {_times(loss)} times as likely{but_for(chance)}. "
-        "At a chance of δ itself no such factor follows: δ pays for what the noise may give away, too."
-    )
 
 
 def _times(loss: float) -> str:

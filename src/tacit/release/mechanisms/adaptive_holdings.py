@@ -103,7 +103,11 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     for name, (_, key) in kinds.items():
         there = pairs[name].select(*key).distinct().mutate(public=False)
         if public is not None and len(key) == 1:
-            there = _with_public(there, key[0], engine.load(_of_kind(public, name, key[0])))
+            known = public
+            if name == HeldItem.KEYWORDS:
+                known = public.filter(pc.invert(pc.match_substring(public, " ")))
+            named = engine.load(pa.table({key[0]: known}))
+            there = there.anti_join(named, key[0]).union(named.select(key[0]).mutate(public=True))
         keys[name] = engine.keep(_numbered(engine, there, "item", key))
         described = keys[name].select("item", "public", words=_number_of_words(keys[name], key))
         words.append(_by_item(found := engine.table(described), "words", np.uint8))
@@ -130,19 +134,6 @@ def _numbered(engine: Engine, table: Any, name: str, by: Sequence[str]) -> Any:
     if not engine.ordered:
         return table.mutate(**{name: ibis.row_number()})
     return table.mutate(**{name: ibis.row_number().over(ibis.window(order_by=[table[key] for key in by]))})
-
-
-def _of_kind(public: pa.Array, name: str, column: str) -> pa.Table:
-    """The public texts that can be keys of this kind."""
-    if name == HeldItem.KEYWORDS:
-        public = public.filter(pc.invert(pc.match_substring(public, " ")))
-    return pa.table({column: public})
-
-
-def _with_public(there: Any, column: str, public: Any) -> Any:
-    """Keys with those of a public list, each once and marked."""
-    beside = there.anti_join(public, column)
-    return beside.union(public.select(column).mutate(public=True))
 
 
 def _number_of_words(keys: Any, columns: Sequence[str]) -> Any:

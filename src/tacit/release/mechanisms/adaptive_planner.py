@@ -271,8 +271,5 @@ def _sound(schedule: SingleCount) -> bool:
 
 
 def finds_more(single: SingleCount, rounds: AdaptiveRounds) -> bool:
-    """Tell whether a single count needs fewer users for an even chance than the rounds do at their very best.
-
-    At their best, all who hold an item give it all their weight, in every round. All of it is public.
-    """
+    """Tell whether a single count needs fewer users for an even chance than rounds do at their very best."""
     return single_even_chance_at(single) <= even_chance_at(rounds)

@@ -107,8 +107,7 @@ def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
 
 
 def _cut(plan: AdaptivePlan, which: str) -> DescribedStep:
-    bound = counted(plan.mechanism.per_user, "item")
-    return DescribedStep("Cut", f"of each user at most {bound}, {which}: {', '.join(plan.mechanism.items)}")
+    return DescribedStep("Cut", f"of each user at most {_bound(plan)}, {which}: {_listed(plan).lower()}")
 
 
 def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[DescribedStep]:

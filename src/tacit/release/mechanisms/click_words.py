@@ -123,10 +123,7 @@ def steps(plan: ClickPlan) -> Sequence[prose.DescribedStep]:
 
 
 def paper_figure(plan: ClickPlan) -> prose.PaperFigure:
-    """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for.
-
-    Mode and minimum frequency do not enter the printed formula; K does as the thesis has it, a real number.
-    """
+    """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for."""
     asked = plan.mechanism
     prose.require_noise(*(noise.scale for noise in plan.schedule.noises()))
     K = plan.queries.above if asked.threshold is None else asked.threshold
@@ -148,10 +145,7 @@ def paper_figure(plan: ClickPlan) -> prose.PaperFigure:
 
 
 def paper_setting(plan: ClickPlan) -> dict[str, Any] | None:
-    """The thesis's choice: one noise scale for all, K at the turning point (eq. 3.11), p_g = 1.
-
-    With as many clicks as queries and with transitions this is Table 3.10: b = (4 q_f - 1)/ε.
-    """
+    """The thesis's choice in Table 3.10: one noise scale for all, K at the turning point (eq. 3.11)."""
     asked = plan.mechanism
     if asked.epsilon is None:
         return None

@@ -10,9 +10,7 @@ from tacit.release.mechanisms.series import SeriesPlan
 from tacit.release.prose import FEWER_THAN, Checks, DescribedStep
 from tacit.release.schedule import LARGEST_VALUE, ONE
 
-_PAST = (
-    "A tenth of the budget published queries of a log of the past at the opening; its people are covered too."
-)
+_PAST = "A tenth of the budget went to a log of the past at the opening; its people are covered too."
 _OPEN = DescribedStep(
     "Open", "find queries of the past by adaptive rounds, with a tenth of the budget", noisy=True
 )

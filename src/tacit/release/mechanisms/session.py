@@ -3,10 +3,7 @@
 Part 1 counts, for each user's first l_s sessions of two queries and more, cut to l_q queries, all ordered
 subsequences of two queries and more. A sequence is released iff its count + X > K (noise b), with the count
 that was compared or a fresh one. Part 2, optional, does the same with the first l clicks (query, url) of a
-user. The two parts use noise of their own, and their costs add: ε = Δf/b + Δf/b_q (+ l/b + l/b_q); δ is the
-largest chance that a sequence (or a click) of one user alone appears, over all sessions that are ever
-counted.
-Derivation: docs/guarantees/session.md.
+user. The two parts use noise of their own, and their costs add. Derivation: docs/guarantees/session.md.
 """
 
 from __future__ import annotations
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
 
 LONGEST = 8
 """The largest l_q that is counted: 247 subsequences per session."""
-
-PLANNED_CLICKS = 1
-"""l where a plan is asked for and nothing is said."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -99,7 +93,7 @@ class Session(Mechanism):
         """l, settled."""
         if self.clicks_per_user is not None:
             return self.clicks_per_user
-        return 0 if self.given else PLANNED_CLICKS
+        return 0 if self.given else 1
 
     @property
     def counted_once(self) -> bool:

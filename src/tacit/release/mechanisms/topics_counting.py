@@ -1,22 +1,13 @@
 """Which topic a query is about, and who counts for which topics: functions of one user's records and public
 data.
 
-**The people's taxonomy.** The topic of a site or brand, where the query is its name or address. Otherwise
-the one that scores best for the query's words, one query at a time (:mod:`tacit.retrieval.people_topics`), if
-it scores well enough.
-
-**Other taxonomies.** The topic whose direction among word vectors is nearest to that of the query's words
-(:mod:`tacit.retrieval.topic_vectors`), if it is near enough.
-
 The topic of a query must depend on nothing but the query, to the last bit: if queries beside it influenced
 it, a user could move others' counts. Sums of floats depend on how many rows are multiplied at once, so
 directions are rounded to 1/127 here, and products of whole numbers below 2^24 are exact in any order.
 
-**Bounding.** Each search has a place among the published topics, or none. Of the first level a user counts
-for the m topics chosen (those searched most, unless said otherwise). In each of them the user counts for one
-topic right below, again the one searched most there, and so on down: at most m paths, each in another topic
-of the first level. So nobody counts twice for a topic, and the people who count for a topic are divided
-among those right below it.
+**Bounding.** Of the first level a user counts for the m topics chosen, in each of them for one topic right
+below, and so on down: at most m paths, each in another topic of the first level. So nobody counts twice for a
+topic, and the people who count for a topic are divided among those right below it.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +53,7 @@ def topics_of_queries(tree: TopicTree) -> TopicsOf:
 
 
 class PeoplesTopics:
-    """Queries by the words that the topics of the people's taxonomy list.
+    """Queries that name a site or brand by its topic, others by the words that topics of the people's list.
 
     A scorer of its own, since it remembers the words it has seen, which are people's.
     """
@@ -95,7 +86,7 @@ def telling_words(query: str) -> list[str]:
 
 
 class NearestTopics:
-    """Queries by the direction of their words."""
+    """Queries by the topic whose direction among word vectors is nearest to that of their words."""
 
     def __init__(self, tree: TopicTree) -> None:
         self._tree = tree

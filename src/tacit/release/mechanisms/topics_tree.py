@@ -7,10 +7,8 @@ of them, so that whatever counts for a topic counts for exactly one right below 
 **Counts that agree**, and how far off they are: post-processing, which costs nothing. A topic's true count
 is the sum of those right below it, and the **least-squares estimate** that satisfies the sums is nearer to
 the truth than any noisy number (Hay et al., "Boosting the accuracy of differentially private histograms
-through consistency", 2010; here for trees of any shape). Two passes compute it: upwards, the weighted mean of
-a topic's own number and the sum of the estimates below it; downwards, what the estimate above still lacks is
-shared out by variance. Estimates are then moved to the **nearest whole numbers of at least 0 that satisfy the
-sums**, from the first level down.
+through consistency", 2010; here for trees of any shape), computed in two passes, upwards and downwards.
+Estimates are then moved to the **nearest whole numbers of at least 0 that satisfy the sums**, from above.
 """
 
 from __future__ import annotations

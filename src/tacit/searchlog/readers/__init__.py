@@ -1,17 +1,4 @@
-"""Readers of log formats, one file each, and how the right one is found.
-
-==========  ==========================================================================
-``aol``     AOL's text format
-``excite``  Excite's text format
-``csv``     fields between commas, semicolons or bars, with a header or a column mapping
-``tsv``     the same between tabs, without quoting
-``jsonl``   one object per line, or one array of objects
-``ga4``     events of Google Analytics 4, ``matomo`` visits, ``ubi`` User Behavior Insights, as such objects
-``access``  the log of a web server, or lines that a pattern takes apart
-``parquet`` any Parquet file with the columns of a log, under these or other names
-``sqlite``  a table of such a database; ``duckdb`` likewise
-==========  ==========================================================================
-"""
+"""Readers of log formats by name, and how the right one is found."""
 
 from tacit.errors import LogError, ParameterError
 from tacit.searchlog.readers.access import AccessReader
@@ -72,12 +59,13 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
             option = "`columns`" if reading.mapping.given and format_name in _FIXED else "`delimiter`"
             raise ParameterError(f"{option} does not apply to the format {format_name}.", "Leave it out.")
         return available[format_name]
-    for reader in available.values():
+    known = foreign(opening.head)
+    for reader in available.values() if known is None or b"\0" not in opening.head else ():
         if reader.recognises(opening):
             return reader
     if not source.asked_for:
         return None
-    if (known := foreign(opening.head)) is not None:
+    if known is not None:
         raise LogError(f"{source.name} is {known[0]}, not a log that can be read.", known[1])
     for reader in available.values():
         if isinstance(reader, DelimitedReader) and (names := reader.named(opening)):

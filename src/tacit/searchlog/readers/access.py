@@ -15,9 +15,10 @@ from tacit.searchlog.readers.source import Opening, Source
 from tacit.searchlog.schema import COLUMNS
 
 _REQUEST = re.compile(
-    r"(?P<address>\S+) \S+ (?P<account>\S+) \[(?P<time>[^\]]+)\] \"[A-Z]+ (?P<target>\S+)[^\"]*\" \d{3} "
+    r"(?:\S+:\d+ )?(?P<address>\S+) \S+ (?P<account>\S+) \[(?P<time>[^\]]+)\]"
+    r" \"[A-Z]+ (?P<target>\S+)[^\"]*\" \d{3} "
 )
-"""The beginning of a line in the common and the combined log format."""
+"""The beginning of a line in the common and the combined log format, after a server's name or not."""
 _PARAMETERS = ("q", "query", "search_query", "search", "keywords", "keyword", "term", "text", "s", "p", "wd")
 """Names under which addresses usually hold a query, the surest first."""
 _SAMPLE = 200

@@ -4,10 +4,8 @@ In CSV a field may stand in quotes, with a quote inside it doubled, and run over
 become spaces. A stray quote spoils one line instead of the rest of the file: lines are joined only where
 that makes a whole record. In TSV quotes mean nothing.
 
-Files made from AOL's circulate between other delimiters, with or without a header, with a rank but no url
-or a url but no rank. Where neither a mapping nor a header names the columns, the order of AOL's columns is
-recognised by the times in the third; whether a rank or a url follows is inferred from what the columns
-hold.
+Where neither a mapping nor a header names the columns, the order of AOL's is recognised by the times in the
+third; whether a rank or a url follows is inferred from what the columns hold.
 """
 
 from collections import Counter
@@ -91,13 +89,6 @@ def by_position(rows: Sequence[Row], positions: dict[str, int], delimiter: str) 
     return Layout(delimiter, positions, frozenset({len(rows[0])}), None, width if loose else None)
 
 
-def readable_share(values: Sequence[bytes], read_times: TimeReader) -> float:
-    """Find which share of ``values`` can be read as times and are no plain short numbers."""
-    sure = [value for value in values if not value.strip().isdigit() or len(value.strip()) >= 9]
-    _, readable = read_times(pa.array(sure, pa.binary()))
-    return int(readable.sum()) / max(len(values), 1)
-
-
 def _clicks(rows: Sequence[Row]) -> dict[str, int]:
     """Find where the rank and the url stand, after user, query and time."""
     kinds = [kind_of([row[place] for row in rows if len(row) > place]) for place in (3, 4)]
@@ -108,24 +99,19 @@ def _clicks(rows: Sequence[Row]) -> dict[str, int]:
     return {"rank": 3, "url": 4}
 
 
-def in_aols_place(rows: Sequence[Row]) -> bool:
-    """Tell whether the first two columns of lines without names could be users and queries."""
-    first, second = (Values.of([row[place] for row in rows]) for place in (0, 1))
-    if second.phrases is None:  # too few lines to say
-        return True
-    numbered = second.phrases == 0 and second.differing > 0.95
-    return second.kind is ColumnKind.TEXT and not numbered and (first.phrases or 0) < 0.1
-
-
 def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) -> Layout | None:
     """The layout of lines whose third column holds times; None when it does not."""
     lines = [row for row in rows if any(row)]
-    third = [row[2] for row in lines if len(row) >= _NEEDED]
-    if len(third) * readable_share(third, read_times) * 2 <= len(lines):
-        return None
     kept = [row for row in lines if len(row) >= _NEEDED]
-    if not in_aols_place(kept):
+    third = [row[2].strip() for row in kept]
+    sure = [value for value in third if not value.isdigit() or len(value) >= 9]  # no plain short numbers
+    if int(read_times(pa.array(sure, pa.binary()))[1].sum()) * 2 <= len(lines):
         return None
+    users, queries = (Values.of([row[place] for row in kept]) for place in (0, 1))
+    if queries.phrases is not None:  # there are lines enough to say
+        numbered = queries.phrases == 0 and queries.differing > 0.95
+        if queries.kind is not ColumnKind.TEXT or numbered or (users.phrases or 0) >= 0.1:
+            return None
     positions = {"user": 0, "query": 1, "time": 2} | _clicks(kept)
     header = tuple(kept[0]) if kept[0][0].decode("utf-8", "replace").strip('"') == HEADER[0] else None
     return Layout(delimiter, positions, frozenset({_usual_width(kept)}), header, _NEEDED)
@@ -250,7 +236,7 @@ class DelimitedReader(Reader):
         delimiter = layout.delimiter.encode()
         quotes, hard = enclosing_quotes(text, delimiter) if delimiter != b"\t" else (None, _NONE)
         fields = split_fields(text, delimiter, quotes)
-        blank = fields.empty if min(layout.widths) > 1 else fields.blank & False
+        blank = fields.empty & (min(layout.widths) > 1)
         fitting = _fits(layout, fields) & ~blank
         fitting[hard] = blank[hard] = False
         misfits = ~(fitting | blank)

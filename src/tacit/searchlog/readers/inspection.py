@@ -160,11 +160,6 @@ class Values:
             and not self.ranks
         )
 
-    @property
-    def could_be_queries(self) -> bool:
-        """Whether it holds what people type: text, often of several words."""
-        return self.kind is ColumnKind.TEXT and (self.phrases or 0) > 0.15 and self.differing > 0.1
-
 
 def _rank(value: bytes) -> float:
     try:
@@ -204,7 +199,8 @@ class Look:
         users = [n for n, held in enumerate(self.values) if held.could_be_users and n not in times]
         if any(self.values[n].days for n in times):  # a number beside a day and a query is how many asked it
             users = [n for n in users if self.columns[n] is ColumnKind.TEXT]
-        queries = [n for n, held in enumerate(self.values) if held.could_be_queries]
+        texts = [(n, held) for n, held in enumerate(self.values) if held.kind is ColumnKind.TEXT]
+        queries = [n for n, held in texts if (held.phrases or 0) > 0.15 and held.differing > 0.1]
         if not len(times) == len(users) == len(queries) == 1:
             return None
         found = {"user": users[0], "query": queries[0], "time": times[0]}
@@ -253,7 +249,9 @@ class Look:
         place = placed.get(_COLUMN_OF.get(reason, ""))
         if place is None or place >= len(self.columns):
             return ""
-        return f" Its {ordinal(place)} column, read as the {_COLUMN_OF[reason]}, holds {self.columns[place]}."
+        said = f" Its {ordinal(place)} column, read as the {_COLUMN_OF[reason]}, holds {self.columns[place]}"
+        either = self.columns[place] is ColumnKind.EITHER_ORDER
+        return f"{said}: say `time_format=day-first` or `time_format=month-first`." if either else f"{said}."
 
 
 def split_line(line: bytes, delimiter: str, strict: bool = True) -> list[bytes] | None:

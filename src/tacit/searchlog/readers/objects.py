@@ -70,14 +70,9 @@ def _of_ubi(document: Mapping[str, Any]) -> Sequence[Row]:
 
 
 _EXPORTS: Mapping[str, tuple[Extraction, Callable[[Mapping[str, Any]], bool]]] = {
-    "ga4": (_of_ga4, lambda found: "event_name" in found and "user_pseudo_id" in found),
-    "matomo": (_of_matomo, lambda found: "actionDetails" in found and "visitorId" in found),
-    "ubi": (
-        _of_ubi,
-        lambda found: (
-            "client_id" in found.get("_source", found) and "query_id" in found.get("_source", found)
-        ),
-    ),
+    "ga4": (_of_ga4, lambda found: {"event_name", "user_pseudo_id"} <= {*found}),
+    "matomo": (_of_matomo, lambda found: {"actionDetails", "visitorId"} <= {*found}),
+    "ubi": (_of_ubi, lambda found: {"client_id", "query_id"} <= {*found.get("_source", found)}),
 }
 """What an export is called: its searches, and how it is known."""
 
@@ -169,7 +164,13 @@ class ObjectsReader(Reader):
         if not mapping.given:
             keys |= {column: names[place] for column, place in mapping.found_in(names).items()}
         needed = mapping.names if mapping.given else REQUIRED
-        some = {name for each in _beginning(source.opening) for name in (*_names(each), *each)}
+        begun = _beginning(source.opening)
+        if not begun and len(source.opening.lines) > 1:
+            raise LogError(
+                f"no line at the beginning of {source.name} is a whole object, nor is it one array of them.",
+                "Write one object a line, such as jq -c '.hits[]' does where `hits` is the list's name.",
+            )
+        some = {name for each in begun for name in (*_names(each), *each)}
         if some and (missing := [keys[column] for column in needed if keys[column] not in some]):
             raise LogError(
                 f"no object at the beginning of {source.name} has {', '.join(missing)}; most have"

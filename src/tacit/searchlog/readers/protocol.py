@@ -1,11 +1,8 @@
 """What every reader of a log format shares: its options, its blocks, and how bad lines are counted.
 
-A reader cuts a file into blocks, and turns a block into records. Cutting runs in order and does as little
-as possible; turning a block into records is a pure function, so blocks are parsed in parallel. Only a few
-blocks are in memory at a time, whatever the file's size.
-
-A line of a log is somebody's search, and a defective line no less so: **bad lines** are counted by reason
-and located by line number, and their content is never shown.
+A reader cuts a file into blocks in order, a few at a time, and turns each into records by a pure function,
+so that blocks are parsed in parallel. **Bad lines** are counted by reason and located by line number: a
+defective line is somebody's search too, and its content is never shown.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +55,10 @@ _EXPLANATIONS: Mapping[Reason, str] = {
     Reason.TIME: "no time, or one that cannot be parsed",
     Reason.RANK: "a rank that is not a positive integer",
 }
+
+
+Explain: TypeAlias = Callable[[Reason], str]
+"""Says of the column that brought the bad lines of a reason what it holds."""
 
 
 @dataclass
@@ -111,27 +112,21 @@ class BadLines:
     def usual(self) -> Reason:
         return self.counts.most_common(1)[0][0]
 
-    def refuse_too_many(
-        self,
-        file: str,
-        lines: int,
-        largest_share: float | None,
-        explain: Callable[[Reason], str],
-    ) -> None:
-        """Raise when more than ``largest_share`` of the ``lines`` read so far were bad.
+    def refuse_too_many(self, file: str, lines: int, largest: float | None, explain: Explain) -> None:
+        """Raise when more than the ``largest`` share of the ``lines`` read so far were bad.
 
         A share that was given holds from the first line on, the default (None) only from
         :data:`FEWEST_LINES_TO_JUDGE` lines on. ``explain`` says more about the most frequent reason.
         """
-        if largest_share is None:
-            largest_share = USUAL_BAD_SHARE
+        if largest is None:
+            largest = USUAL_BAD_SHARE
             if lines < FEWEST_LINES_TO_JUDGE:
                 return
-        if self.total <= largest_share * lines:
+        if self.total <= largest * lines:
             return
         raise LogError(
             f"{file} has {self.total:,} bad lines among the first {lines:,}, more than the"
-            f" {largest_share:.2%} that an import accepts: {self.by_reason()}.{explain(self.usual)}",
+            f" {largest:.2%} that an import accepts: {self.by_reason()}.{explain(self.usual)}",
             f"{self.hint}Name the right `format` and `columns`, correct the file, or raise `max_bad` if so "
             "many are to be expected.",
         )
@@ -190,7 +185,7 @@ class ColumnMapping:
         found = {column: header.index(name) for column, name in self.names.items() if name in header}
         if self.given:
             return found
-        folded = [name.strip().lower() for name in header]
+        folded = [re.sub("[ -]", "_", name.strip().lower()) for name in header]
         for column, others in _ALSO_CALLED.items():
             place = next((folded.index(name) for name in (column, *others) if name in folded), None)
             if place is not None:
@@ -204,18 +199,6 @@ class ColumnMapping:
 
 
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-
-
-def delimiter_from(text: str | None) -> str | None:
-    """Read the character that ``--delimiter`` names, by itself or in words; None for none."""
-    if text is None:
-        return None
-    found = DELIMITER_NAMES.get(text, text)
-    if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
-        raise ParameterError.outside(
-            "delimiter", repr(text), "one character such as ';', or tab, comma, semicolon, pipe or space"
-        )
-    return found
 
 
 def compiled_pattern(text: str) -> re.Pattern[str]:
@@ -262,7 +245,7 @@ class Reading:
     read_times: TimeReader = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.time_format not in TIME_FORMATS:
+        if self.time_format not in (*TIME_FORMATS, "compact"):
             raise ParameterError.outside(
                 "time_format", repr(self.time_format), f"one of {', '.join(TIME_FORMATS)}"
             )
@@ -270,7 +253,12 @@ class Reading:
             raise ParameterError.outside("first_rank", self.first_rank, "0 or 1")
         if self.pattern is not None:
             compiled_pattern(self.pattern)
-        object.__setattr__(self, "delimiter", delimiter_from(self.delimiter))
+        if (mark := self.delimiter) is not None:
+            mark = DELIMITER_NAMES.get(mark, mark)
+            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum():
+                rule = "one character such as ';', or tab, comma, semicolon, pipe or space"
+                raise ParameterError.outside("delimiter", repr(mark), rule)
+            object.__setattr__(self, "delimiter", mark)
         object.__setattr__(self, "clock", Clock(self.time_zone))
         object.__setattr__(self, "read_times", time_reader(self.time_format, self.clock))
 

@@ -1,13 +1,14 @@
 """The formats of the published logs, with fixed columns between tabs: AOL's and Excite's."""
 
-import numpy as np
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.searchlog.readers.delimited import HEADER, in_aol_order, without_headers
+from tacit.searchlog.readers.delimited import HEADER, DelimitedReader, Layout, Numbers, in_aol_order
 from tacit.searchlog.readers.inspection import ADDRESS, NUMBER
-from tacit.searchlog.readers.protocol import Block, Parsed, Reader, Reason
-from tacit.searchlog.readers.records import Written, split_fields, to_records
+from tacit.searchlog.readers.protocol import Block, Reading, Reason
+from tacit.searchlog.readers.records import Written
 from tacit.searchlog.readers.source import Opening
 from tacit.searchlog.readers.times import compact_instants
 from tacit.searchlog.schema import WORDLESS
@@ -16,10 +17,12 @@ _LEAST = 3
 _SAMPLE = 100
 
 
-class AolReader(Reader):
+class AolReader(DelimitedReader):
     """The format of AOL's log of 2006: a header like its, or times in the third of three columns or more."""
 
-    name = "aol"
+    def __init__(self, reading: Reading) -> None:
+        super().__init__("tsv", reading)
+        self.name = "aol"
 
     def recognises(self, opening: Opening) -> bool:
         rows = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
@@ -33,19 +36,15 @@ class AolReader(Reader):
         clicks = {"rank": 3, "url": 4} if layout is None else layout.positions
         return {"user": 0, "query": 1, "time": 2} | clicks
 
-    def parse(self, block: Block) -> Parsed:
-        fields = split_fields(block.content, b"\t")
-        blank = fields.empty
-        fitting = (fields.width >= _LEAST) & ~blank
-        lines = np.flatnonzero(fitting)
-        misfits = np.flatnonzero(~(fitting | blank))
-        columns = [fields.column(position, lines) for position in range(len(HEADER))]
-        columns[3], columns[4] = _told_apart(columns[3], columns[4])
-        written = Written(block.first_line + lines, tuple(columns), fields.is_ascii)
-        written, headers = without_headers(written, [name.encode() for name in HEADER[:2]])
-        passed_over = {"headers": headers, "blank": int(blank.sum())}
-        bad = [(Reason.COLUMNS, block.first_line + misfits)]
-        return to_records(written, self.reading, bad, passed_over)
+    def laid_out(self, opening: Opening) -> Layout:
+        del opening
+        places = {"user": 0, "query": 1, "time": 2, "rank": 3, "url": 4}
+        return Layout("\t", places, frozenset({_LEAST}), tuple(name.encode() for name in HEADER), _LEAST)
+
+    def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
+        found, misfits, blank = super().written(block)
+        clicks = _told_apart(*found.columns[3:])
+        return replace(found, columns=(*found.columns[:3], *clicks)), misfits, blank
 
 
 def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
@@ -63,34 +62,28 @@ def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.Binar
     return pc.if_else(is_url, fifth, fourth), pc.if_else(is_url, fourth, fifth)
 
 
-_WIDTH = 3
 _WORDLESS = pa.scalar(WORDLESS.encode(), pa.binary())
 
 
-class ExciteReader(Reader):
+class ExciteReader(DelimitedReader):
     """The format of Excite's logs of 1997 to 2001: three columns, times of twelve digits in the second."""
 
-    name = "excite"
+    def __init__(self, reading: Reading) -> None:
+        super().__init__("tsv", replace(reading, time_format="compact"))
+        self.name = "excite"
 
-    def placed(self, _opening: Opening) -> dict[str, int]:
-        return {"user": 0, "time": 1, "query": 2}
+    def laid_out(self, opening: Opening) -> Layout:
+        del opening
+        return Layout("\t", {"user": 0, "time": 1, "query": 2}, frozenset({3}))
 
     def recognises(self, opening: Opening) -> bool:
-        lines = [line.split(b"\t") for line in opening.lines[:100]]
-        fitting = [line[1] for line in lines if len(line) == _WIDTH]
+        lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE]]
+        fitting = [line[1] for line in lines if len(line) == 3]
         _, readable = compact_instants(pa.array(fitting, pa.binary()))
         return int(readable.sum()) * 2 > len(lines)
 
-    def parse(self, block: Block) -> Parsed:
-        fields = split_fields(block.content, b"\t")
-        blank = fields.blank
-        fitting = fields.width == _WIDTH
-        lines = np.flatnonzero(fitting)
-        misfits = np.flatnonzero(~(fitting | blank))
-        user, time, query = (fields.column(position, lines) for position in range(_WIDTH))
+    def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
+        found, misfits, blank = super().written(block)
+        user, query, *more = found.columns
         query = pc.if_else(pc.equal(pc.binary_length(query), 0), _WORDLESS, query)
-        none = pa.nulls(len(lines), pa.binary())
-        written = Written(block.first_line + lines, (user, query, time, none, none), fields.is_ascii)
-        bad, clock = [(Reason.COLUMNS, block.first_line + misfits)], self.reading.clock
-        times = {"read_times": lambda column: compact_instants(column, clock)}
-        return to_records(written, self.reading, bad, {"blank": int(blank.sum())}, **times)
+        return replace(found, columns=(user, query, *more)), misfits, blank

@@ -1,8 +1,7 @@
 """From a block of lines to records: split into fields, normalise the queries, validate each line.
 
-All of it works on whole arrays. The fields of a block become one Arrow column that shares a single buffer:
-the block without its separators. The j-th column of the log is then every field that stands j-th in its
-line. A line that cannot be a record gets its first reason.
+All of it works on whole arrays. The fields of a block become one Arrow column, whose buffer is the block
+without its separators; the j-th column of the log is every field that stands j-th in its line.
 """
 
 from __future__ import annotations
@@ -26,12 +25,7 @@ _NEWLINE, _RETURN, _QUOTE, _SPACE, _DELETE = ord("\n"), ord("\r"), ord('"'), 0x2
 
 
 def enclosing_quotes(block: bytes, delimiter: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find where the quotes of plainly quoted lines stand, and which lines (from 0) need a second look.
-
-    Args:
-        block: lines, with a line end at the last one.
-        delimiter: the byte between fields.
-    """
+    """Find where the quotes of plainly quoted lines stand, and which lines (from 0) need a second look."""
     none = np.empty(0, np.int64)
     if b'"' not in block:
         return none, none
@@ -65,12 +59,6 @@ class Fields:
     is_ascii: bool
 
     @property
-    def blank(self) -> npt.NDArray[np.bool_]:
-        """The lines without a single byte."""
-        offsets = np.frombuffer(self.values.buffers()[1], np.int32)
-        return np.asarray((offsets[self.first + 1] == offsets[self.first]) & (self.width == 1))
-
-    @property
     def empty(self) -> npt.NDArray[np.bool_]:
         """The lines with nothing, or nothing but white space, between their delimiters."""
         offsets = np.frombuffer(self.values.buffers()[1], np.int32)
@@ -100,11 +88,8 @@ class Fields:
 def split_fields(block: bytes, delimiter: bytes, quotes: npt.NDArray[np.int64] | None = None) -> Fields:
     """Cut ``block``, which ends with a line end, at every ``delimiter`` and at LF or CRLF line ends.
 
-    Args:
-        block: lines, with a line end at the last one.
-        delimiter: the byte between fields.
-        quotes: where quotes that enclose fields stand, in pairs: they are no part of the field, and a
-            delimiter between them is.
+    ``quotes`` that enclose fields are given in pairs: they are no part of the field, a delimiter between
+    them is.
     """
     data = np.frombuffer(block, np.uint8)
     separators = data == _NEWLINE
@@ -294,16 +279,10 @@ def to_records(
     reading: Reading,
     bad: Sequence[tuple[Reason, npt.NDArray[np.int64]]] = (),
     passed_over: dict[str, int] | None = None,
-    read_times: TimeReader | None = None,
 ) -> Parsed:
-    """Turn lines into records, and give each line that cannot be one its first reason.
+    """Turn lines of the right form into records, and give each that cannot be one its first reason.
 
-    Args:
-        written: the fields of the lines that have the right form.
-        reading: how the file is to be read.
-        bad: lines already found to have the wrong form.
-        passed_over: lines already left out, rightly.
-        read_times: how the format writes times, where that is not said in ``reading``.
+    ``bad`` lines were found to have the wrong form, those ``passed_over`` are rightly left out.
     """
     found = list(bad)
     if not written.is_ascii and (decodable := _decodable(written.columns)) is not None:
@@ -314,7 +293,7 @@ def to_records(
         user, rank, url = _present(user), _present(rank), _present(url)
     queries = _text(query, written.is_ascii)
     normalised = normalise_queries(queries)
-    instants, readable = _times(time, read_times or reading.read_times)
+    instants, readable = _times(time, reading.read_times)
     has_rank, has_url = _lengths(rank) > 0, _lengths(url) > 0  # a click is a rank, a url, or both
     ranks, in_range, unknown_ranks = _ranks(rank, has_rank, reading.first_rank)
 
@@ -358,15 +337,10 @@ def collected(
     others: str,
     typed: bool = True,
 ) -> Parsed:
-    """Read elements one by one, each a line or an object that holds some records.
+    """Read elements, numbered from ``first``, one by one, each a line or an object that holds some records.
 
-    Args:
-        reading: how the file is to be read.
-        elements: lines, blank ones among them, or values.
-        first: the number of the first.
-        read: gives the records of an element; it raises where the element is not well-formed.
-        others: what elements without a record are.
-        typed: whether the format has a value for nothing.
+    ``read`` gives those of an element, and raises where it is not well-formed; elements without a record are
+    ``others``. A ``typed`` format has a value for nothing.
     """
     wrong: dict[Reason, list[int]] = {Reason.SYNTAX: [], Reason.ENCODING: []}
     numbers: list[int] = []

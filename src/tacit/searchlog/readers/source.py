@@ -26,20 +26,19 @@ from tacit.searchlog.readers.workbook import is_workbook, rows_as_csv
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Endings of names that say how a file is compressed, and nothing about its format."""
 
-LONGEST_MAGIC = 6
+_LONGEST_MAGIC = 6
 _ZIP = b"PK\x03\x04"
-
-
-def _zstd(stored: IO[bytes]) -> Any:
-    # Arrow's stream complains about a file that is cut short; the others' own stop quietly.
-    return pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd")
 
 
 _COMPRESSIONS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda stored: gzip.GzipFile(fileobj=stored)),
     b"BZh": ("bzip2", bz2.BZ2File),
     b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
-    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+    # Arrow's stream complains about a file that is cut short; the others' own stop quietly.
+    b"\x28\xb5\x2f\xfd": (
+        "zstd",
+        lambda stored: pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd"),
+    ),
 }
 """How compressed files begin, what the compression is called, and what reads them."""
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, pa.ArrowException)
@@ -73,13 +72,7 @@ class _Stream(io.RawIOBase):
 
 @contextmanager
 def text_of(stored: IO[bytes], head: bytes, name: str) -> Iterator[IO[bytes]]:
-    """The text of a ``stored`` file that begins with ``head``, decompressed while it is read.
-
-    Args:
-        stored: the file, at its beginning.
-        head: its first bytes.
-        name: what to call it when it is damaged.
-    """
+    """The text of a ``stored`` file that begins with ``head``, decompressed while it is read."""
     found = next((each for magic, each in _COMPRESSIONS.items() if head.startswith(magic)), None)
     whole = stored.seekable() and not isinstance(stored, io.BytesIO)  # neither a stream nor the head of one
     if whole and head.startswith(_ZIP) and is_workbook(stored):
@@ -128,13 +121,14 @@ def _utf16(head: bytes) -> str | None:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
+_UNPACK = "Unpack it and import the files."
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"\xd0\xcf\x11\xe0", "an Excel workbook (.xls)", "Save the sheet as CSV and import that."),
     (b"Obj\x01", "an Avro file", "Export the table as Parquet or JSON lines."),
     (b"ORC", "an ORC file", "Export the table as Parquet."),
     (b"%PDF", "a PDF document", "Ask for the data behind it, as CSV."),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "Unpack it and import the files."),
-    (b"Rar!", "a RAR archive", "Unpack it and import the files."),
+    (b"7z\xbc\xaf", "a 7-Zip archive", _UNPACK),
+    (b"Rar!", "a RAR archive", _UNPACK),
 )
 
 
@@ -143,9 +137,9 @@ def foreign(head: bytes) -> tuple[str, str] | None:
     if head.startswith(_ZIP):
         if b"[Content_Types].xml" in head or b"xl/" in head:  # of a stream: a file would have been read
             return "an Excel workbook (.xlsx)", "Name its file, or save the sheet as CSV and import that."
-        return "a zip archive", "Unpack it and import the files."
+        return "a zip archive", _UNPACK
     if head[257:262] == b"ustar":
-        return "a tar archive", "Unpack it and import the files."
+        return "a tar archive", _UNPACK
     if b"webapp=/solr" in head or (b"path=/select" in head and b"params={" in head):
         return (
             "Solr's own log, which names no user",
@@ -173,9 +167,9 @@ class Opening:
     @property
     def suffix(self) -> str:
         """The extension that tells the format: of ``log.csv.gz`` it is ``.csv``."""
-        suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] in COMPRESSED_SUFFIXES:
-            suffixes.pop()
+        suffixes = [
+            each for suffix in self.path.suffixes if (each := suffix.lower()) not in COMPRESSED_SUFFIXES
+        ]
         return suffixes[-1] if suffixes else ""
 
 
@@ -208,7 +202,7 @@ class Source:
         if self.stream is not None:
             return self.stream.read(_REMEMBERED_BYTES)
         with self.path.open("rb") as stored:
-            return stored.read(LONGEST_MAGIC)
+            return stored.read(_LONGEST_MAGIC)
 
     @contextmanager
     def _open(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:

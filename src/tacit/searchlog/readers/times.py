@@ -1,8 +1,7 @@
 """Parse times: columns of text to microseconds since 1970, with a mask of those that could be parsed.
 
 Times with a zone are converted to UTC. Times without one are taken as they are or, where the log's zone is
-given, as local times of that zone. Sessions and orders are the same in every zone (but for the hour that a
-clock is set back); periods and comparisons with other logs are not.
+given, as local times of that zone.
 
 Dates such as ``3/4/2006`` are the third of April or the fourth of March. Where the beginning of a file
 holds one that can only be read one way (``31/12/2006``), that way is taken; otherwise nobody guesses.
@@ -68,7 +67,6 @@ Instants: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]
 
 AS_WRITTEN = Clock()
 """Times without a zone stand as they are."""
-
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -153,11 +151,6 @@ def _laid_out(column: pa.BinaryArray, patterns: Iterable[str], clock: Clock) -> 
     return values, good
 
 
-def frequent_iso(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
-    """Say what is written in one of the frequent ways of ISO 8601."""
-    return _laid_out(column, _FREQUENT_ISO, clock)
-
-
 def one_by_one(
     column: pa.BinaryArray,
     values: npt.NDArray[np.int64],
@@ -203,7 +196,7 @@ def _common_log(text: str) -> int:
 
 def iso_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
     """ISO 8601, with or without fractions of a second and a zone."""
-    return one_by_one(column, *frequent_iso(column, clock), lambda text: _iso(text, clock))
+    return one_by_one(column, *_laid_out(column, _FREQUENT_ISO, clock), lambda text: _iso(text, clock))
 
 
 USUAL_LENGTHS = {10: Fraction(1_000_000), 13: Fraction(1_000), 16: Fraction(1), 19: Fraction(1, 1_000)}
@@ -238,7 +231,7 @@ def any_instants(column: pa.BinaryArray, clock: Clock = AS_WRITTEN) -> Instants:
             return _iso(text, clock)
         return _common_log(text)
 
-    values, good = frequent_iso(column, clock)
+    values, good = _laid_out(column, _FREQUENT_ISO, clock)
     if not good.any():
         values, good = _epoch_of_usual_length(column, None)
     return one_by_one(column, values, good, read)
@@ -294,6 +287,7 @@ def _ordered_instants(column: pa.BinaryArray, clock: Clock, *, day_first: bool) 
 
 
 _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
+    "compact": compact_instants,
     "auto": any_instants,
     "iso": iso_instants,
     "day-first": lambda column, clock: _ordered_instants(column, clock, day_first=True),
@@ -304,7 +298,8 @@ _READERS: dict[str, Callable[[pa.BinaryArray, Clock], Instants]] = {
     "epoch-ns": lambda column, _: epoch_instants(column, Fraction(1, 1_000)),
 }
 
-TIME_FORMATS = tuple(_READERS)
+TIME_FORMATS = tuple(_READERS)[1:]
+"""Those that can be asked for; the compact one is Excite's alone."""
 
 
 def time_reader(time_format: str, clock: Clock) -> TimeReader:

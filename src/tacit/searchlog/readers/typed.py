@@ -155,7 +155,18 @@ class DatabaseReader(TableReader):
         try:
             if self.name == "sqlite":
                 with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as lite:
-                    yield lite.execute, _tables_of_sqlite(lite)
+                    names = lite.execute("select name from sqlite_master where type in ('table', 'view')")
+                    yield (
+                        lite.execute,
+                        {
+                            name: {
+                                of[1]: of[2] or "any"
+                                for of in lite.execute(f"pragma table_info({_quoted(name)})")
+                            }
+                            for (name,) in names.fetchall()
+                            if not name.startswith("sqlite_")
+                        },
+                    )
                 return
             import duckdb
 
@@ -209,15 +220,6 @@ class DatabaseReader(TableReader):
                 yield Block(batch, first, batch.num_rows)
                 first += batch.num_rows
             source.bytes_read = source.size
-
-
-def _tables_of_sqlite(lite: sqlite3.Connection) -> dict[str, dict[str, str]]:
-    names = lite.execute("select name from sqlite_master where type in ('table', 'view')").fetchall()
-    return {
-        name: {row[1]: row[2] or "any" for row in lite.execute(f"pragma table_info({_quoted(name)})")}
-        for (name,) in names
-        if not name.startswith("sqlite_")
-    }
 
 
 def _quoted(name: str) -> str:

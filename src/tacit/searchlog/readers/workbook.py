@@ -37,12 +37,7 @@ def is_workbook(stored: IO[bytes]) -> bool:
 
 
 def rows_as_csv(stored: IO[bytes], name: str) -> Iterator[bytes]:
-    """The rows of the first sheet as lines of CSV.
-
-    Args:
-        stored: the workbook.
-        name: what to call it when it cannot be read.
-    """
+    """The rows of the first sheet as lines of CSV; ``name`` is what to call a workbook that is damaged."""
     try:
         with ZipFile(stored) as archive:
             yield from _lines(archive, name)
