@@ -285,8 +285,7 @@ def _shrunk(selection: AdaptiveRounds, share: float) -> AdaptiveRounds:
     return replace(selection, rounds=tuple(shrunk(step) for step in selection.rounds), tally=tally)
 
 
-FEWEST_ROWS = 3
-"""Of fewer rows than this another kind of release is offered."""
+FEWEST_ROWS = 3  # of fewer rows than this another kind of release is offered
 
 
 def in_words(expected: Foreseen) -> str:
@@ -296,7 +295,8 @@ def in_words(expected: Foreseen) -> str:
         low, high = expected.ranges.get(name, (0, 0))
         said = "next to none" if rows < 0.5 else f"about {rows:,.0f}"
         listed.append(f"{name} {said}" + (f" ({low:,} to {high:,})" if high else ""))
-    lines = [f"To expect of a log of {expected.users:,} users of AOL's shape, in rows: {', '.join(listed)}."]
+    like = "like AOL's (24 different queries each, in three months)"
+    lines = [f"To expect of a log of {expected.users:,} users {like}, in rows: {', '.join(listed)}."]
     if expected.needed is not None:
         lines.append(f"An item needs about {expected.needed:.0f} people to be found by half.")
     if expected.deviation is not None:
