@@ -1,18 +1,19 @@
 """What observers of the topics sent with queries learn of a sensitive interest, before and after the filter.
 
-    python benchmarks/device_observers.py [--people 200]
+    python benchmarks/device_observers.py [--people 200] [--concept NAME ...] [--before]
 
 Simulated people have 20 pages of each of 4 innocent categories of the encyclopaedia; half of them have 20
-(or 60) more about a sensitive concept. Everybody asks the same queries, near the concept and everyday ones.
-Two observers see which topics came with which query and guess who has the interest, in ten folds: naive
-Bayes, and boosted stumps. The old behaviour is put back by letting every page and every topic pass. Claim:
-without the filter an observer is nearly certain for health, religion and politics, with it none exceeds
-0.60 at 20 pages, nor 0.65 at 60.
+(or 60) more about a sensitive concept. Everybody asks the same 80 or 200 queries: near the concept, everyday
+ones, and words of innocent topics. Two observers see which topics came with which query and guess who has
+the interest, in ten folds: naive Bayes, and boosted stumps. ``--before`` puts the old behaviour back by
+letting every page and every topic pass. Claim: before, an observer is nearly certain for health, religion
+and politics; now none exceeds 0.60 at 20 pages, nor 0.65 at 60.
 """
 
 from __future__ import annotations
 
 import argparse
+from functools import cache
 
 import numpy as np
 
@@ -35,6 +36,7 @@ NEAR = {
     "Crime & Law": "court law judge crime justice trial rights constitution legal police contract",
     "Origin & Ethnicity": "tribe people culture language native ethnic settlers nomads indigenous africa",
 }
+QUERIES = (80, 200)
 FOLDS, STUMPS, RATE = 10, 60, 0.3
 
 
@@ -80,16 +82,46 @@ def observed(seen: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
     return auc(scores[0], truth), auc(scores[1], truth)
 
 
-def messages(histories: list[list[str]], queries: list[str]) -> np.ndarray:
-    """Which topic came with which query, a row a person."""
+def queries_near(concept: str) -> list[str]:
+    """Everybody's queries: near a concept and everyday ones first, then words of innocent topics."""
+    people = interests.people_topics().people
+    listed = {
+        phrase[0]
+        for t, told in people.words.items()
+        if people.concept[t] < 0
+        for phrase in told
+        if not phrase[1:]
+    }
+    others = np.random.default_rng(5).permutation(sorted(listed)).tolist()
+    return list(dict.fromkeys([*NEAR[concept].split(), *EVERYDAY, *others]))[: max(QUERIES)]
+
+
+Messages = list[set[tuple[str, int]]]
+
+
+def seen_of(rows: Messages, queries: list[str]) -> np.ndarray:
+    """Which topic came with which of these queries, a row a person."""
+    asked = set(queries)
+    columns = sorted(pair for pair in set().union(*rows) if pair[0] in asked)
+    return np.array([[column in row for column in columns] for row in rows], float).reshape(len(rows), -1)
+
+
+def messages(histories: list[list[str]], queries: list[str]) -> Messages:
+    """The topics that went out with each query, by person."""
     attention, rows = Attention(load_word_table()), []
     for texts in histories:
         pages = PassedPages(JudgedTexts(texts))
         pages.refresh(())
         chooser = InterestChooser(pages, attention)
         rows.append({(query, topic) for query in queries for topic in chooser.choose(query).topics})
-    columns = sorted(set().union(*rows))
-    return np.array([[column in row for column in columns] for row in rows], float).reshape(len(rows), -1)
+    return rows
+
+
+def remember_queries() -> None:
+    """Score each query once: everybody asks the same."""
+    topics, score = interests.people_topics(), interests.people_topics().scores
+    once = cache(lambda text: score([text]))
+    topics.scores = lambda texts: once(*texts) if len(texts) == 1 else score(texts)  # type: ignore[method-assign]
 
 
 def people(concept: str, count: int, read: int, rows: list[dict]) -> tuple[list[list[str]], np.ndarray]:
@@ -115,25 +147,26 @@ def people(concept: str, count: int, read: int, rows: list[dict]) -> tuple[list[
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=200)
-    count = parser.parse_known_args()[0].people
+    parser.add_argument("--concept", action="append", choices=list(CATEGORIES))
+    parser.add_argument("--before", action="store_true")
+    chosen = parser.parse_known_args()[0]
     file = articles_file()
     if file is None:
         print("device_observers: the encyclopaedia is absent")
         return
     rows = articles(file)
-    for concept in CATEGORIES:
-        queries = [*EVERYDAY, *NEAR[concept].split()]
+    remember_queries()
+    for concept in chosen.concept or CATEGORIES:
+        queries = queries_near(concept)
         for read in (20, 60):
-            histories, truth = people(concept, count, read, rows)
-            after = observed(messages(histories, queries), truth)
-            line = f"{concept:20} {read:3} pages  with the filter {after[0]:.2f}/{after[1]:.2f}"
-            if read == 20:
-                before = observed(without_filter(histories, queries), truth)
-                line += f"   without {before[0]:.2f}/{before[1]:.2f}"
-            print(line, flush=True)
+            histories, truth = people(concept, chosen.people, read, rows)
+            sent = (without_filter if chosen.before else messages)(histories, queries)
+            for count in QUERIES:
+                bayes, boost = observed(seen_of(sent, queries[:count]), truth)
+                print(f"{concept:20} {read:3} pages {count:4} queries  {bayes:.2f}/{boost:.2f}", flush=True)
 
 
-def without_filter(histories: list[list[str]], queries: list[str]) -> np.ndarray:
+def without_filter(histories: list[list[str]], queries: list[str]) -> Messages:
     """The same with everything let pass: caught pages, sensitive topics and queries, neighbours."""
     judge, people = recogniser(), interests.people_topics().people
     kept = people.concept.copy(), judge.concept_of_query, interests.neighbours, interests.PassedPages.refresh

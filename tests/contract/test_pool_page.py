@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from tests.pool_parties import make_join
 from tests.redis_server import free_port
 from tests.served_app import served_app
@@ -88,10 +90,28 @@ async def ask(folder: Path, address: str, told: list[tuple[Any, ...]]) -> None:
             async with Agent(folder / "pool.join", record, memory=path, patience=100.0) as agent:
                 await agent.search(f"tea {number}")
 
-        await asyncio.gather(*(other(number) for number in range(3)))
-        found = await browser.get(f"{root[0]}/search", params={"q": "java island"})
+        search = browser.get(f"{root[0]}/search", params={"q": "java island"})
+        found, *_ = await asyncio.gather(search, *(other(number) for number in range(3)))
         assert found.status_code == 200 and "java" in found.text.lower()
         mine = next(asked for asked in told if asked[0] == "java island")
         assert mine[4].get("age") != "30" and "Redmond" not in str(mine[4]), "a region, and no record"
+        learnt = await asyncio.to_thread(beside_the_results, address, f"{root[0]}/search?q=java+island")
+        assert "At least 3 people" in learnt and "Redmond" not in learnt
+        assert all(str(value) in learnt for value in mine[4].values()), "what the service learnt"
         settings = await browser.get(f"{root[0]}/settings")
         assert "pool of 3" in settings.text and "a region of yours that k people share" in settings.text
+
+
+def beside_the_results(opening: str, search: str) -> str:
+    """What a wide window of Chromium shows of the region beside the results of the same search."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as driver:
+        options = {"executable_path": shutil.which("chromium"), "args": ["--no-sandbox", "--disable-gpu"]}
+        page = driver.chromium.launch(**options).new_page(viewport={"width": 1500, "height": 900})
+        page.set_default_timeout(90_000)
+        page.goto(opening)
+        page.wait_for_url("**/")
+        page.goto(search)
+        region = page.locator(".region")
+        assert region.bounding_box()["x"] > page.locator(".results").bounding_box()["x"] + 300
+        return str(region.inner_text())

@@ -349,8 +349,8 @@ class Agent:
             patience: for how many seconds it waits, if not as long as the agent's.
 
         Returns:
-            The engine's answer, with ``person``, the region that the query went out under, in words, and
-            ``guarded``.
+            The engine's answer, with ``person``, the region that the query went out under, in words,
+            ``guarded``, and ``k``, how many people share the region at least.
 
         Raises:
             HeldError: it was never sent: not enough people asked in time.
@@ -440,7 +440,7 @@ class Agent:
         if node not in self.join.tree.paths[self.leaf]:
             raise oblivious.RelayedError("the query went out under a region that is not this person's.")
         self.last = {"node": node, "person": self.words(node)}
-        return {**found, "person": self.words(node), "guarded": True}
+        return {**found, "person": self.words(node), "guarded": True, "k": self.join.rules.k}
 
     async def _directly(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Ask the engine from the person's own address, without any data, by their explicit word."""

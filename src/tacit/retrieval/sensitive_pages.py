@@ -177,7 +177,7 @@ class Recogniser:
                 tuple(
                     people.tree.names[t] for t in self.topics.topics.tolist() if people.sensitive(t) == name
                 ),
-                tuple(" ".join(phrase) for phrase in people.names[place][:12]),
+                tuple(" ".join(phrase) for phrase in people.names[place][:24] if phrase[-1][-1] != "s")[:12],
                 measured.get(name, {}),
             )
             for place, name in enumerate(self.concepts)

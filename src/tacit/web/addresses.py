@@ -7,6 +7,7 @@ others are shown in punycode, as browsers do, so that ``аpple.com`` with a Cyri
 """
 
 import unicodedata
+from importlib import resources
 from urllib.parse import unquote, urlsplit
 
 _TOGETHER = (
@@ -61,3 +62,9 @@ def crumbs(url: str) -> list[str]:
     short = [step if len(step) <= _LONGEST_STEP else step[: _LONGEST_STEP - 1] + "…" for step in steps]
     host = shown_host(parts.hostname or "").removeprefix("www.")
     return [("http://" if parts.scheme == "http" else "") + host + port, *short]
+
+
+def table(name: str) -> dict[str, str]:
+    """A table of this package: on each line a name and, after a space, what it stands for."""
+    lines = (resources.files("tacit.web") / name).read_text("utf-8").splitlines()
+    return {head: told for head, _, told in (line.partition(" ") for line in lines)}

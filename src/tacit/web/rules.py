@@ -2,6 +2,11 @@
 
 A pattern is a site, ``example.org``, which covers its subdomains, or a part of one, ``example.org/news``.
 Rules are applied after all ranking, on the device, and are never sent.
+
+Bangs say where a search goes. ``!w tea`` is handed on to SearXNG, which asks the engine of that name; where
+no SearXNG is asked, a known one leads to the site's own search. ``!!w tea`` always leads there, and ``!!
+tea`` to the first result. ``!i``, ``!v`` and ``!n`` ask for images, videos and news. Whoever is led to a
+site tells that site what they asked.
 """
 
 import re
@@ -9,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote_plus, urlsplit, urlunsplit
 
 from tacit.errors import InputError
-from tacit.web.addresses import ascii_host
+from tacit.web.addresses import ascii_host, table
 
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*")
 _LONGEST = 500
@@ -87,12 +92,7 @@ class RuleBook:
         return [item for _, _, item in kept]
 
 
-_EXACT = frozenset(
-    "fbclid gclid gclsrc gbraid wbraid dclid msclkid yclid twclid ttclid igshid igsh mc_cid mc_eid mkt_tok "
-    "oly_anon_id oly_enc_id vero_conv vero_id wickedid _hsenc _hsmi __hssc __hstc __hsfp hsCtaTracking "
-    "_openstat ml_subscriber ml_subscriber_hash rb_clickid s_cid srsltid spm scm cvid ocid epik "
-    "ref_src ref_url _ga _gl li_fat_id sc_cid trk trkCampaign yadid".split()
-)
+_EXACT = table("tracking.txt")
 _BEGINNINGS = ("utm_", "stm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "at_medium", "at_campaign", "ns_")
 
 
@@ -116,3 +116,44 @@ def without_tracking(url: str) -> str:
 
 def _tracks(name: str) -> bool:
     return name in _EXACT or name.lower().startswith(_BEGINNINGS)
+
+
+SITES: Mapping[str, str] = table("bangs.txt")
+_KINDS: Mapping[str, str] = {
+    **dict.fromkeys(("i", "im", "images"), "images"),
+    **dict.fromkeys(("n", "news"), "news"),
+    **dict.fromkeys(("v", "videos"), "videos"),
+}
+_BANG = re.compile(r"(?:^|\s)(!!?)([A-Za-z][\w-]*)?(?=\s|$)")
+
+
+class Bang(NamedTuple):
+    """A query and what its bang says."""
+
+    query: str
+    """Without the bang."""
+    leave: str = ""
+    """The address that it leads to, if it leads away."""
+    category: str = ""
+    first: bool = False
+    """Whether it leads to the first result."""
+    handed: str = ""
+    """The bang, where an engine that knows bangs is to read it."""
+
+
+def read_bang(typed: str, *, handed_on: bool) -> Bang:
+    """Read what a query with a bang asks for; an engine may read bangs itself (``handed_on``)."""
+    found = _BANG.search(typed)
+    if found is None:
+        return Bang(typed)
+    query = " ".join((typed[: found.start()] + " " + typed[found.end() :]).split())
+    marks, name = found[1], (found[2] or "").lower()
+    if not query:
+        return Bang(typed)
+    if not name:
+        return Bang(query, first=True) if marks == "!!" else Bang(typed)
+    if name in _KINDS and marks == "!":
+        return Bang(query, category=_KINDS[name])
+    if name in SITES and (marks == "!!" or not handed_on):
+        return Bang(query, leave=SITES[name].format(quote_plus(query)))
+    return Bang(query, handed=f"{marks}{found[2]}") if handed_on else Bang(typed)

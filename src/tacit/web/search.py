@@ -64,15 +64,14 @@ def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -
         for address, result in results:  # the same one of a page's addresses in whatever order
             found.setdefault(address, FusedResult(result, address))
         if unpersonalised:
-            results = [one for _, one in sorted(enumerate(results), key=lambda pair: _plain(*pair))]
+            places = [
+                place if one.plain_place is None else one.plain_place - 1
+                for place, (_, one) in enumerate(results)
+            ]
+            results = [results[place] for place in sorted(range(len(results)), key=places.__getitem__)]
         for place, (address, _) in enumerate(results, start=1):
             found[address].ranks.setdefault(answer.engine, place)
     return sorted(found.values(), key=lambda one: -sum(1 / (_DAMPING + rank) for rank in one.ranks.values()))
-
-
-def _plain(place: int, addressed: tuple[str, interface.SearchResult]) -> int:
-    result = addressed[1]
-    return result.plain_place if result.plain_place is not None else place + 1
 
 
 _KEPT_PAGES = 200
@@ -308,7 +307,9 @@ class SearchService:
             results = await to_thread.run_sync(self._local, query)
             turn.answer = interface.Answer(engine.name, tuple(results))
             return
-        protection = await to_thread.run_sync(self._decide, engine, query)
+        alone = engine.carriage is interface.Carriage.NOTHING
+        decide = self._guard.send_alone if alone else self._guard.protect
+        protection = await to_thread.run_sync(lambda: decide(query, upstream=engine.name))
         turn.protection = protection
         upstream = upstream_of(engine)
         words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
@@ -319,10 +320,6 @@ class SearchService:
             turn.sent.append(wire)
 
         turn.answer = await self.client.ask(engine, upstream, request, record)
-
-    def _decide(self, engine: interface.EngineDescription, query: str) -> Protection:
-        alone = engine.carriage is interface.Carriage.NOTHING
-        return (self._guard.send_alone if alone else self._guard.protect)(query, upstream=engine.name)
 
     def _arranged(self, page: FoundPage, choices: Choices) -> FoundPage:
         """The page with its results in both orders, batch after batch, so that none jumps back unseen."""
@@ -335,12 +332,7 @@ class SearchService:
             before += len(numbers)
             arrangement = _Arrangement(page.query, batch, choices.rules, numbers, len(plain))
             rows = [
-                {
-                    "url": one.result.url,
-                    "title": one.result.title,
-                    "snippet": one.result.snippet,
-                    "fused": one,
-                }
+                {name: getattr(one.result, name) for name in ("url", "title", "snippet")} | {"fused": one}
                 for one in (batch.fused if choices.settings.personalise else ())
             ]
             found = arrangement.made(self._guard.explain(page.query, rows) if rows else [])
@@ -384,7 +376,6 @@ class _Arrangement:
             placement = why.get(one.address)
             because = placement.because if placement is not None else ()
             rule = self.rules.rule_for(one.result.url)
-            moved = rank, was[one.address]
             turns = {turn.engine.name: turn for turn in self.batch.turns}
             return ShownResult(
                 number=self.numbers[one.address],
@@ -393,7 +384,7 @@ class _Arrangement:
                 engines=tuple(one.ranks),
                 rank=rank,
                 was=was[one.address],
-                reason=self._reason(one.result, moved, unruled[one.address], because, rule),
+                reason=self._reason(one.result, rank, was[one.address], unruled[one.address], because, rule),
                 because=because,
                 rule=rule,
                 turn=next((turns[name] for name in one.ranks if name in turns), None),
@@ -408,13 +399,13 @@ class _Arrangement:
     def _reason(
         self,
         result: interface.SearchResult,
-        moved: tuple[int, int],
+        rank: int,
+        was: int,
         unruled: int,
         because: Sequence[ClickedPage],
         rule: SiteRule | None,
     ) -> str:
         """Why a result stands where it does: what follows from its move, never against it."""
-        rank, was = moved
         parts = []
         if rule is not None:
             parts.append(f"Your rule: {rule.action} {rule.pattern}.")
@@ -426,9 +417,8 @@ class _Arrangement:
             parts.append(f"Moved up from {was}, since you opened pages{about}.")
         elif rank != was and self.batch.fused != self.batch.plain:
             way = "up" if rank < was else "down"
-            parts.append(
-                f"Moved {way} from {was}: an engine was sent topics, or you opened pages like others."
-            )
+            why = "an engine was sent topics, or you opened pages like others"
+            parts.append(f"Moved {way} from {was}: {why}.")
         elif rank < was:
             parts.append(f"Moved up from {was}: results that stood before it moved down.")
         elif rank > was:
@@ -440,15 +430,10 @@ class _Arrangement:
         return " ".join(parts)
 
 
-_MOST_SHARED = 4
-
-
 def shared_words(query: str, result: interface.SearchResult, because: Sequence[ClickedPage]) -> list[str]:
     """The words that a result shares with the pages that speak for it, the query's own left out."""
     asked = STOP_WORDS | set(words(query))
-    read: dict[str, None] = {}
-    for page in because:
-        read |= dict.fromkeys(words(page.title))
+    read = {word for page in because for word in words(page.title)}
     own = dict.fromkeys(words(f"{result.title} {result.snippet}"))
     found = [word for word in own if word in read and word not in asked and len(word) > 2 and word.isalpha()]
-    return found[:_MOST_SHARED]
+    return found[:4]

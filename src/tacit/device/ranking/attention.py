@@ -293,7 +293,7 @@ class PersonalOrder:
         return self._attention.order(attended).tolist(), attended
 
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
-        """The results in personal order, each with the documents and the words that raise it most."""
+        """The results in personal order, each with the documents that raise it most."""
         order, attended = self.order(query, results)
         raised = {place: row for row, place in enumerate(order)}
         median = float(np.median(attended.scores)) if len(results) else 0.0
@@ -304,35 +304,22 @@ class PersonalOrder:
         }
         felt = attended.lift is not None and bool(attended.lift.values.any())
         moved = felt or attended.evidence >= 0.01
-        terms: dict[int, tuple[str, ...]] = {}
         if felt and attended.lift is not None:
             best = attended.lift.pages[np.argsort(-attended.lift.weights, kind="stable")[:_SHOWN]]
             for place in np.flatnonzero(attended.lift.values > 0).tolist():
                 because[place] = because.get(place) or [int(known[page]) for page in best]
-                terms[place] = self._terms(query, text_of(results[place]), attended.lift.towards)
         clicks = self._clicks({number for numbers in because.values() for number in numbers})
         return [
             Placement(
                 results[place],
                 raised[place] + 1,
                 place + 1,
-                _reason(raised[place] + 1, place + 1, pages, terms.get(place, ()), moved),
+                _reason(raised[place] + 1, place + 1, pages, moved),
                 pages,
-                terms.get(place, ()),
             )
             for place in order
             for pages in [tuple(clicks[number] for number in because.get(place, ()))]
         ]
-
-    def _terms(self, query: str, text: str, towards: _Float32) -> tuple[str, ...]:
-        """The words of a result that point most to where the dense part of the history does."""
-        table = self._attention.table
-        asked = {form for word in table.content(query) for form in plural_forms(word)}
-        found = [word for word in table.content(text) if word not in asked]
-        numbers = np.array([table.number(word) for word in found], np.int64)
-        said = (table.units(numbers) @ towards) * table.weight[numbers] if len(found) else np.empty(0)
-        best = np.argsort(-said, kind="stable")[:_SHOWN]
-        return tuple(found[place] for place in best.tolist() if said[place] > 0)
 
     def _clicks(self, numbers: set[int]) -> dict[int, ClickedPage]:
         marks = ",".join("?" * len(numbers))
@@ -362,14 +349,12 @@ def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tu
     return found
 
 
-def _reason(rank: int, was: int, because: Sequence[ClickedPage], terms: Sequence[str], moved: bool) -> str:
+def _reason(rank: int, was: int, because: Sequence[ClickedPage], moved: bool) -> str:
     """Why a result stands where it does, for its owner: in step with where it went."""
     if not moved:
         return "Your history says nothing about this query: the engine's order stays."
     pages = " and ".join(f"“{_short(click.title or click.url)}”" for click in because[:2])
     like = f"like {pages}, which you opened" if pages else ""
-    if terms:
-        like += f" ({', '.join(terms)})"
     if rank < was:
         return f"Up from place {was}: {like}." if like else f"Up from place {was}."
     if rank > was:
@@ -395,5 +380,3 @@ class Placement:
     """Why it is here, in words for the person."""
     because: tuple[ClickedPage, ...] = ()
     """The documents of the history that say most for it, the strongest first."""
-    terms: tuple[str, ...] = ()
-    """Its words that say most for it, where pages without the query's words raised it."""

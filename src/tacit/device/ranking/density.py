@@ -45,8 +45,6 @@ class Lift:
     """The places in the history of the pages that speak."""
     weights: _Float32
     """How much each of them says."""
-    towards: _Float32
-    """Where they point, against the average of the history."""
 
 
 class Density:
@@ -91,12 +89,7 @@ class Density:
 def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
     """Say how far the results shown move, from their directions and those of the pages read, without the
     query's words."""
-    nothing = Lift(
-        np.zeros(len(shown), np.float32),
-        np.empty(0, np.int64),
-        np.empty(0, np.float32),
-        np.zeros(shown.shape[1], np.float32),
-    )
+    nothing = Lift(np.zeros(len(shown), np.float32), np.empty(0, np.int64), np.empty(0, np.float32))
     if len(shown) < 2 or len(read) < 2:
         return nothing
     alike = shown @ read.T
@@ -117,4 +110,4 @@ def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
     if gate == 0:
         return nothing
     values = (gate * _STRENGTH * (near - near.mean())).astype(np.float32)
-    return Lift(values, density.begin + best, weights, towards)
+    return Lift(values, density.begin + best, weights)

@@ -282,9 +282,14 @@ class TacitServer(interface.Upstream):
         try:
             fields = ("title", "content", "plain_place")
             rows = [(row["url"], *(row.get(name) for name in fields)) for row in told["results"]]
+            person, shared = told.get("person"), told.get("k", 0)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not the answer of a Tacit search server") from error
-        return interface.clean_results(rows), interface.Aside()
+        if not isinstance(person, dict) or not isinstance(shared, int):
+            return interface.clean_results(rows), interface.Aside()
+        words = [tuple(interface.plain_text(one, 80) for one in pair) for pair in person.items()]
+        region = tuple((name.replace("-", " "), value) for name, value in words)
+        return interface.clean_results(rows), interface.Aside(region=region, shared=shared)
 
 
 EMBEDDED = "embedded"

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tacit.errors import InputError
+from tacit.web.addresses import table
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"([!-~]([ -~]*[!-~])?)?")
@@ -122,19 +123,7 @@ class Wanted:
 CATEGORIES = {"general": "All", "images": "Images", "videos": "Videos", "news": "News"}
 TIMES = {"": "Any time", "day": "Past day", "week": "Past week", "month": "Past month", "year": "Past year"}
 SAFE = {"": "As the engine does", "0": "Off", "1": "Moderate", "2": "Strict"}
-LANGUAGES = {
-    "": "Any language", "ar": "العربية", "cs": "Čeština", "da": "Dansk", "de": "Deutsch",
-    "de-AT": "Deutsch (Österreich)", "de-CH": "Deutsch (Schweiz)", "de-DE": "Deutsch (Deutschland)",
-    "el": "Ελληνικά", "en": "English", "en-AU": "English (Australia)", "en-CA": "English (Canada)",
-    "en-GB": "English (United Kingdom)", "en-IN": "English (India)", "en-US": "English (United States)",
-    "es": "Español", "es-ES": "Español (España)", "es-MX": "Español (México)", "fi": "Suomi",
-    "fr": "Français", "fr-CA": "Français (Canada)", "fr-CH": "Français (Suisse)",
-    "fr-FR": "Français (France)", "he": "עברית", "hi": "हिन्दी", "hu": "Magyar", "id": "Indonesia",
-    "it": "Italiano", "ja": "日本語",
-    "ko": "한국어", "nb": "Norsk", "nl": "Nederlands", "nl-BE": "Nederlands (België)", "pl": "Polski",
-    "pt": "Português", "pt-BR": "Português (Brasil)", "ro": "Română", "ru": "Русский", "sv": "Svenska",
-    "tr": "Türkçe", "uk": "Українська", "vi": "Tiếng Việt", "zh-CN": "中文 (中国)", "zh-TW": "中文 (台灣)",
-}  # fmt: skip
+LANGUAGES = {"": "Any language"} | table("languages.txt")
 """Languages and regions a search can be narrowed to, with their own names."""
 
 
@@ -159,6 +148,10 @@ class Aside:
     boxes: tuple[InfoBox, ...] = ()
     silent: tuple[str, ...] = ()
     """The engines behind this one that did not answer."""
+    region: tuple[tuple[str, str], ...] | None = None
+    """What a pool told of the person's data, by attribute; None where no pool was asked."""
+    shared: int = 0
+    """So many people share that region at least; 0 where a query went past the pool, without any data."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from tacit.errors import InputError
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, words
 from tacit.web.addresses import crumbs
-from tacit.web.bangs import read_bang
 from tacit.web.engines.interface import CATEGORIES, LANGUAGES, SAFE, TIMES, Carriage, Wanted
 from tacit.web.pictures import may_be_shown, picture_of, picture_type
-from tacit.web.rules import Action, RuleBook, without_tracking
+from tacit.web.rules import Action, RuleBook, read_bang, without_tracking
 from tacit.web.search import FoundPage, ShownResult
 from tacit.web.site.site import Site
 from tacit.web.state import Settings, lenses
