@@ -192,6 +192,7 @@ class Verb(_Headed, TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
             commas = [
                 found for word in given if (found := re.fullmatch(r"(?:--[\w-]+=)?(-?\d+),(\d+)", word))
             ]
