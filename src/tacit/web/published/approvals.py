@@ -99,19 +99,16 @@ def read_approvals(folder: Path) -> tuple[Approval, ...]:
 
 def new_key(path: Path) -> str:
     """Make a key pair: ``path`` for its owner only, and ``path.pub`` for everybody. Returns the latter."""
-    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     public = path.with_name(f"{path.name}.pub")
     for each in (path, public):
         if each.exists() or each.is_symlink():
             raise InputError(f"{each} exists already; a key is never replaced.", "Choose another name.")
-    secret = Ed25519PrivateKey.generate()
-    form, none = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    written = secret.private_bytes(serialization.Encoding.PEM, form, none)
-    shown = secret.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    secret, pem = Ed25519PrivateKey.generate(), form.Encoding.PEM
+    written = secret.private_bytes(pem, form.PrivateFormat.PKCS8, form.NoEncryption())
+    shown = secret.public_key().public_bytes(pem, form.PublicFormat.SubjectPublicKeyInfo)
     for each, content, mode in ((path, written, 0o600), (public, shown, 0o644)):
         with atomic_file(each, mode=mode) as made:
             made.write_bytes(content)
@@ -122,20 +119,18 @@ def _loaded(path: Path, kind: str) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
+    kinds: dict[str, Any] = {
+        "private": (ed25519.Ed25519PrivateKey, lambda content: load_pem_private_key(content, None)),
+        "public": (ed25519.Ed25519PublicKey, load_pem_public_key),
+    }
+    wanted, load = kinds[kind]
     try:
-        content = path.read_bytes()
+        found = load(path.read_bytes())
     except OSError as error:
         raise InputError(f"the key {path} cannot be read: {error.strerror}.", _ANOTHER) from error
-    try:
-        if kind == "private":
-            found: Any = load_pem_private_key(content, None)
-            right = isinstance(found, ed25519.Ed25519PrivateKey)
-        else:
-            found = load_pem_public_key(content)
-            right = isinstance(found, ed25519.Ed25519PublicKey)
     except (ValueError, TypeError):
-        right = False
-    if not right:
+        found = None
+    if not isinstance(found, wanted):
         raise InputError(f"{path} is no {kind} Ed25519 key.", _ANOTHER)
     return found
 

@@ -54,14 +54,9 @@ class PublishedSite:
 
     def to_dict(self) -> dict[str, Any]:
         """For ``--json``."""
-        return {
-            "site": str(self.folder),
-            "page": str((self.folder / "index.html").resolve()),
-            "releases": list(self.releases),
-            "missing": list(self.missing),
-            "spent": self.spent,
-            "files": list(self.files),
-        }
+        page = str((self.folder / "index.html").resolve())
+        listed = {name: list(getattr(self, name)) for name in ("releases", "missing", "files")}
+        return {"site": str(self.folder), "page": page, "spent": self.spent, **listed}
 
 
 def publish_site(
