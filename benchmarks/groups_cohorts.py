@@ -29,7 +29,7 @@ from tacit.evaluate.personalised import Searchers
 from tacit.groups.cohort_service import PastRequest, votes_of
 from tacit.groups.cohorts import load_cohorts, order_of
 from tacit.groups.profiles import Profiles
-from tacit.groups.reading import queries_of_log
+from tacit.groups.reading import profiles_from_log
 from tacit.groups.words import STRENGTHS, Generation
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.retrieval import average_precision
@@ -43,7 +43,7 @@ def in_the_world() -> None:
     world, cohorts = Searchers(60, 1000, 5), load_cohorts()
     with tempfile.TemporaryDirectory() as folder:
         pq.write_table(world.earlier, Path(folder) / "earlier.parquet")
-        evidence = queries_of_log(Path(folder) / "earlier.parquet")
+        evidence = profiles_from_log(Path(folder) / "earlier.parquet", whole_queries=True)
     people = dict(zip(evidence.users, cohorts.people(evidence, bytes(32)), strict=True))
     generation = Generation(2.0, 1e-6, 0.25)
     words = generation.words((p.keys for p in people.values()), cohorts, OperatingSystemRandomness())

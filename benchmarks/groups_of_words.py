@@ -28,7 +28,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from tacit.errors import InputError
 from tacit.evaluate.results import Figure, Results, columns, flat
 from tacit.groups import Bundler, Bundling, Profiles
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.report import Report, report
+from tacit.groups.report import report
 from tacit.retrieval import Corpus, SearchEngine, average_precision
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, words
@@ -195,7 +195,7 @@ class BundlingRun:
     p: float
     augment: int
     precision: Precision
-    report: Report
+    report: dict[str, Any]
 
 
 def settings() -> Iterator[tuple[str, float, int]]:

@@ -209,10 +209,10 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     bundling = bundler.fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
     measured = report(bundling)
 
-    def full_disk(_self: object) -> None:
+    def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tacit.groups.store.asdict", full_disk)  # asked for between two files
+    monkeypatch.setattr("tacit.groups.store.GroupsStore.create", full_disk)  # between two files
     with pytest.raises(OSError, match="No space left"):
         write_groups(bundling, bundler, measured, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]

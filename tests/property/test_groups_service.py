@@ -39,7 +39,7 @@ def make(folder: Path, population: dict[str, set[str]], p: float) -> Bundles:
     settings = {"settings": asdict(bundler), "key": "00" * 32}
     store = GroupsStore.create(folder / "operator" / FILE, settings)
     with store.transaction():
-        fill(store, bundling, first=0)
+        fill(store, bundling)
     store.close()
     return Bundles(folder)
 

@@ -11,7 +11,7 @@ import pytest
 from tacit import InputError, ParameterError
 from tacit.groups import Profiles
 from tacit.groups.bundles import rank_by_interest
-from tacit.groups.reading import profiles_from_log, queries_of_log, read_profiles
+from tacit.groups.reading import profiles_from_log, read_profiles
 from tacit.searchlog import SCHEMA
 
 NOON = datetime(2026, 3, 1, 12)
@@ -59,9 +59,9 @@ def test_queries_that_name_somebody_are_passed_over(tmp_path: Path) -> None:
     found = profiles_from_log(path)
     assert as_dict(found) == {"a": {"kitten": 1.0, "riding": 1.0}}
     assert (found.without_terms, found.scrubbed_queries) == (1, 4)
-    whole = queries_of_log(path)
+    whole = profiles_from_log(path, whole_queries=True)
     assert as_dict(whole) == {"a": {"kitten": 1.0, "riding 1997": 1.0}} and whole.scrubbed_queries == 4
-    assert len(as_dict(queries_of_log(path, scrub=False))["a"]) == 5
+    assert len(as_dict(profiles_from_log(path, scrub=False, whole_queries=True))["a"]) == 5
     kept = profiles_from_log(path, scrub=False)
     assert {"dog", "horse"} < set(as_dict(kept)["a"])
     assert (kept.without_terms, kept.scrubbed_queries) == (0, 0)

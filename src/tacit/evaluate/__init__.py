@@ -6,14 +6,6 @@ Three functions, each of which gives :class:`Results`::
     tacit.evaluate_personalised()           all ways to personalise, on the same queries
     tacit.evaluate_series(log)              a year of weekly publications, week by week
 
-Inside, imports run one way::
-
-    data, task, results, charts    parts of a log and released tables; tasks; results; charts
-    tasks/                         the retrieval tasks, a file each
-    sweep/                         mechanisms, budgets and parameters on all tasks, resumable, with tests
-    report/                        figures, sentences, pages
-    release, personalised, series  the evaluations
-
 The public names load when they are first used: they need the packages of ``tacit[report]``.
 """
 

@@ -15,13 +15,9 @@ Tables of a release are recognised by their columns, not by the mechanism that p
     query, later_query, count       how often it came anywhere after it
     queries (a list), count         how often these queries came in this order in a session
 
-Where a release lacks a table that a task wants, what it has stands in: words of queries for keywords,
-steps for later queries and the reverse. All of that is post-processing and costs no privacy. A published
-count of zero or less (noise can produce one) says that there is nothing, and its row is left out.
-
-A log released whole, with no bound, noise or threshold, is the reference that releases are compared with.
-Its counts are users, as ZEALOUS and k-query anonymity count: one person's (or robot's) thousand repetitions
-are one.
+Where a release lacks a table that a task wants, what it has stands in, which costs no privacy. A published
+count of zero or less (noise can produce one) says that there is nothing, and its row is left out. A log
+released whole is the reference that releases are compared with; its counts are users.
 """
 
 from __future__ import annotations
@@ -90,12 +86,9 @@ class Searches:
 
 
 @dataclass(frozen=True, eq=False)
-class LoggedClicks:
+class LoggedClicks(Searches):
     """Clicks in the same order."""
 
-    user: Numbers
-    session: Numbers
-    query: Numbers
     url: Numbers
     rank: Numbers
     """From 1; 0 where the log does not say."""

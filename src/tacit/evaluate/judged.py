@@ -1,13 +1,7 @@
 """Judgments that people made: sessions of TREC, topics, qrels and runs in the standard formats, ir_datasets.
 
-Clicks favour the list that was clicked; judgments do not. Four sources:
-
-- the XML of the **TREC Session track** (2011 to 2014): sessions with their queries, the results shown and
-  those clicked, and a current query. It is a log too: documents are its urls, and where a session has no
-  user, it is one of its own;
-- **topics**: a number, a tab and a query in each line, or TREC's ``<top>`` and ``<topic>`` elements;
-- **qrels** (topic, anything, document, grade) and **runs** (topic, anything, document, rank, score, name);
-- whatever **ir_datasets** can name, if it is installed: its queries, qrels, and scored documents as the run.
+Clicks favour the list that was clicked; judgments do not. The XML of the TREC Session track is a log too:
+documents are its urls, and where a session has no user, it is one of its own.
 
 A list that was shown, or that a run has for a topic, is reranked by released clicks on its query, as
 :class:`~tacit.evaluate.public.EngineLists` does it, but of these lists all documents are known.

@@ -1,14 +1,8 @@
 """Evaluate all ways to personalise a search, on the same queries of the same people.
 
-People of a synthetic log search the embedded world: the first four fifths of what each did is evidence, test
-queries come from the rest, and the engine's first 20 results are ranked again. On AMBIENT's real results,
-people have read some results of a few meanings, and the rest is ranked. Each way ranks as its guard would:
-
-- no profile: the engine's order;
-- on the device: by the whole evidence (topics, or the guard's own attention); nothing leaves it;
-- cohort told: by the public cohort that a request is told (guard 3, as ``tacit group`` makes them);
-- topics sent: by the topics that go out with a query (guard 1), in the world under the paper's risk bound δ,
-  on AMBIENT as the guard chooses them.
+Each way ranks as its guard would: the engine's order; on the device by the whole evidence (topics, or the
+guard's own attention); by the public cohort that a request is told (guard 3); by the topics that go out
+with a query (guard 1), in the world under the paper's risk bound δ, on AMBIENT as the guard chooses them.
 
 Beside every way stands **the same ranking with another person's evidence**: what it gains too is no
 personalisation (popular words help everybody). A mean hides whom a ranking hurts, so the share of queries
@@ -45,7 +39,7 @@ from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, fl
 from tacit.groups import Profiles
 from tacit.groups.cohort_service import DEFAULT_STRENGTH, PastRequest, votes_of
 from tacit.groups.cohorts import load_cohorts, order_of
-from tacit.groups.reading import queries_of_log
+from tacit.groups.reading import profiles_from_log
 from tacit.groups.words import STRENGTHS
 from tacit.retrieval.personalised import rank_by_topics
 from tacit.taxonomy import people_taxonomy
@@ -324,7 +318,7 @@ class Searchers(People):
         with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
             path = Path(folder) / "earlier.parquet"
             pq.write_table(self.earlier, path)
-            queries = queries_of_log(path)
+            queries = profiles_from_log(path, whole_queries=True)
         yield self.by_cohort(queries)
         for delta in DELTAS:
             yield Way(f"topics sent, δ = {delta:g}", "generalised topics", Sending(repository, delta).order)

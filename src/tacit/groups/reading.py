@@ -40,51 +40,36 @@ _ASKED = """
 def profiles_from_log(
     path: str | Path,
     *,
+    whole_queries: bool = False,
     max_terms: int | None = None,
     scrub: bool = True,
     period: Period = (None, None),
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
-    """The profiles of all users of a log who have a usable term.
+    """The profiles of all users of a log who have a usable query or term.
 
     Args:
         path: a search log in canonical Parquet.
+        whole_queries: everybody's queries, each as often as it was asked, in place of their words.
         max_terms: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
         scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
         advance: called with the number of distinct queries read since the last call.
     """
     check_reading(max_terms, period)
-    asked, users, queries = _asked(check_log(path), period)
+    counts, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
-    incidence, vocabulary = _words_of_queries(queries, naming, advance)
-    counts = (asked @ incidence).tocsr()
+    if whole_queries:
+        vocabulary = queries.to_pylist()
+        counts.data[np.isin(counts.indices, list(naming))] = 0
+        counts.eliminate_zeros()
+        advance(len(queries))
+    else:
+        incidence, vocabulary = _words_of_queries(queries, naming, advance)
+        counts = (counts @ incidence).tocsr()
     if max_terms is not None:
         counts = _keep_largest(counts, vocabulary, max_terms)
-    return _profiles(counts, users, vocabulary, len(naming))
-
-
-def queries_of_log(
-    path: str | Path,
-    *,
-    scrub: bool = True,
-    period: Period = (None, None),
-    advance: Callable[[int], None] = lambda _queries: None,
-) -> Profiles:
-    """Read everybody's whole queries, each as often as it was asked; see :func:`profiles_from_log`."""
-    asked, users, queries = _asked(check_log(path), period)
-    queries = normalise_column(queries)
-    naming = _naming_somebody(queries) if scrub else frozenset()
-    if naming:
-        asked.data[np.isin(asked.indices, list(naming))] = 0
-        asked.eliminate_zeros()
-    advance(len(queries))
-    return _profiles(asked, users, queries.to_pylist(), len(naming))
-
-
-def _profiles(counts: sparse.csr_array, users: pa.Array, vocabulary: list[str], scrubbed: int) -> Profiles:
-    """Leave out users of whom nothing is left."""
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
         raise InputError(
@@ -93,14 +78,12 @@ def _profiles(counts: sparse.csr_array, users: pa.Array, vocabulary: list[str], 
         )
     found, names = counts[usable].tocoo(), users.take(pa.array(usable)).to_pylist()
     profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
-    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=scrubbed)
+    return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
 
 
 def people_in(
     given: str | Path | Profiles | Mapping[str, Mapping[str, float]],
     progress: Callable[..., AbstractContextManager[Any]],
-    *,
-    whole_queries: bool = False,
     **of_log: Any,
 ) -> tuple[Profiles, Path | None, bool]:
     """Profiles from whatever was given, the file they come from, and whether that is a log."""
@@ -112,8 +95,8 @@ def people_in(
     if not begins_as_parquet(path):
         return read_profiles(path), path, False
     with progress("Reading", unit="queries") as shown:
-        read = queries_of_log if whole_queries else profiles_from_log
-        return read(path, **of_log, **({"advance": shown.advance} if shown else {})), path, True
+        read = profiles_from_log(path, **of_log, **({"advance": shown.advance} if shown else {}))
+    return read, path, True
 
 
 def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:

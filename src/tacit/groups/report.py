@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import ndtr
 
-from tacit.errors import InputError
 from tacit.groups.bundling import Bundling
 from tacit.groups.cohorts import Cohorts, Standing, load_cohorts
 from tacit.groups.language import Evidence, Floats, LanguageAttack, language_attacks
@@ -70,21 +69,6 @@ class Attack:
     change_max: float
 
 
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """What one attacker believes.
-
-    Attributes:
-        groups: P(V in G_i | V_b, G) for every group.
-        belief: eq. 3 for every term of the vocabulary.
-        change: eq. 1 for every term of the vocabulary.
-    """
-
-    groups: NDArray[np.float64]
-    belief: NDArray[np.float64]
-    change: NDArray[np.float64]
-
-
 class Attacker:
     """Sees every group's released terms with n_t and n, and knows how popular each term is."""
 
@@ -94,7 +78,6 @@ class Attacker:
         size_of = np.repeat(bundling.sizes, np.diff(released.offsets))
         shape = (len(released), terms)
         self._bundling = bundling
-        self._column = {term: index for index, term in enumerate(bundling.profiles.vocabulary)}
         self._shares = sparse.csr_array((released.holders / size_of, released.terms, released.offsets), shape)
         self._shares_by_term = self._shares.tocsc()
         holders = np.bincount(bundling.profiles.terms, minlength=terms)
@@ -103,18 +86,6 @@ class Attacker:
         self._prior = holders / users  # f_t
         self._absent_rate = (holders - shown) / np.maximum(users - present, 1)  # a_t
         self._group_weight = bundling.sizes / users
-
-    def believe(self, known: Sequence[str]) -> Beliefs:
-        """Eq. 1 to 3 for known terms of a victim.
-
-        They must be some user's: a set that nobody holds tells of no victim.
-        """
-        columns = [self._column.get(term, -1) for term in known]
-        if -1 in columns:
-            raise InputError("nobody holds one of the known terms.", "Give terms of one user's profile.")
-        posterior = self._posterior(np.array(columns, np.int32))
-        belief, change = self._beliefs(posterior[None, :])
-        return Beliefs(posterior, belief[0], change[0])
 
     def attack(self, known_terms: int, victims: int = 200, seed: int = 0) -> Attack:
         """Attack ``victims`` users drawn at random, each with ``known_terms`` of their terms known."""
@@ -210,99 +181,36 @@ class SingledOut:
         return cls(by_release, worst.right, worst.without, high)
 
 
-@dataclass(frozen=True)
-class Linkability:
-    """n_t / n over every released term of every group, against p.
-
-    Attributes:
-        paper_ratio_max: the largest |U|_avg / |G_i|, which the paper calls linkability. It is a ratio of
-            numbers of terms and no probability: above 1 where a group shows fewer terms than the mean user
-            holds.
-        above_p: the share of pairs with more than p (0 under the strict criterion).
-        owned_max: the largest share of its group's released terms that one member holds.
-        insider_max: the largest n_t / (n - 1), what a member who does not hold t computes.
-        withheld_max: the largest n_t / n among withheld terms: what the absence of a term can betray
-            to somebody who knows that a member holds it.
-    """
-
-    p: float
-    max: float
-    mean: float
-    above_p: float
-    paper_ratio_max: float
-    owned_max: float
-    insider_max: float
-    withheld_max: float
-
-
-@dataclass(frozen=True)
-class Information:
-    """What is left of the profiles.
-
-    Attributes:
-        terms_kept: the share of (user, term) pairs whose term the user's group releases.
-    """
-
-    terms_kept: float
-
-
-@dataclass(frozen=True)
-class Report:
-    """All figures on a bundling.
-
-    Attributes:
-        users: how many are in groups.
-        users_without_terms: how many more the source has, who have no usable term and are in no group.
-        scrubbed_queries: distinct queries of the source that were passed over as naming somebody.
-        singled_out, language: None and empty where the language attacker was not asked for.
-    """
-
-    users: int
-    users_without_terms: int
-    scrubbed_queries: int
-    groups: int
-    smallest: int
-    mean_size: float
-    largest: int
-    criterion: str
-    fewest_holders: int
-    fewest_in_group: int
-    singled_out: SingledOut | None
-    linkability: Linkability
-    attackers: list[Attack]
-    language: list[LanguageAttack]
-    information: Information
-
-
-def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: bool = True) -> Report:
+def report(bundling: Bundling, victims: int = 200, seed: int = 0, *, language: bool = True) -> dict[str, Any]:
     """Measure a bundling.
 
     Args:
         victims: how many users to attack for each number of known terms.
-        language: whether the language attacker is measured too, which takes most of the time.
+        language: whether the language attacker is measured too, which takes most of the time; without him
+            there is no headline.
     """
-    attacker = Attacker(bundling)
+    attacker, rule, profiles = Attacker(bundling), bundling.criterion, bundling.profiles
     attacks = [attacker.attack(known, victims, seed) for known in KNOWN_TERMS]
     by_release = max(attack.belief_above_p for attack in attacks)
-    told = language_attacks(bundling.profiles, bundle_evidence(bundling), seed) if language else []
+    told = language_attacks(profiles, bundle_evidence(bundling), seed) if language else []
     kept = _kept(bundling)
-    return Report(
-        len(bundling.profiles),
-        bundling.profiles.without_terms,
-        bundling.profiles.scrubbed_queries,
-        len(bundling.released),
-        int(bundling.sizes.min()),
-        float(bundling.sizes.mean()),
-        int(bundling.sizes.max()),
-        bundling.criterion.kind,
-        bundling.criterion.fewest_holders,
-        bundling.criterion.fewest_in_group,
-        SingledOut.of(by_release, told) if told else None,
-        _linkability(bundling, kept),
-        attacks,
-        told,
-        Information(float(kept.mean())),
-    )
+    return {
+        "users": len(profiles),
+        "users_without_terms": profiles.without_terms,
+        "scrubbed_queries": profiles.scrubbed_queries,
+        "groups": len(bundling.released),
+        "smallest": int(bundling.sizes.min()),
+        "mean_size": float(bundling.sizes.mean()),
+        "largest": int(bundling.sizes.max()),
+        "criterion": rule.kind,
+        "fewest_holders": rule.fewest_holders,
+        "fewest_in_group": rule.fewest_in_group,
+        "singled_out": asdict(SingledOut.of(by_release, told)) if told else None,
+        "linkability": _linkability(bundling, kept),
+        "attackers": [asdict(attack) for attack in attacks],
+        "language": [asdict(attack) for attack in told],
+        "information": {"terms_kept": float(kept.mean())},  # pairs of a user and a term that the group shows
+    }
 
 
 def bundle_evidence(bundling: Bundling) -> Evidence:
@@ -328,7 +236,14 @@ def _kept(bundling: Bundling) -> NDArray[np.bool_]:
     return np.isin(held, shown)
 
 
-def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> Linkability:
+def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> dict[str, float]:
+    """n_t / n over every released term of every group, against p.
+
+    ``paper_ratio_max`` is the largest |U|_avg / |G_i|, a ratio of numbers of terms and no probability;
+    ``owned_max`` the largest share of its group's released terms that one member holds; ``insider_max`` the
+    largest n_t / (n - 1), what a member without t computes; ``withheld_max`` the largest n_t / n among
+    withheld terms: what the absence of a term can betray to somebody who knows that a member holds it.
+    """
     profiles, released, p = bundling.profiles, bundling.released, bundling.criterion.p
     shown = np.diff(released.offsets)
     size_of = np.repeat(bundling.sizes, shown)
@@ -337,16 +252,16 @@ def _linkability(bundling: Bundling, kept: NDArray[np.bool_]) -> Linkability:
     width = len(profiles.vocabulary)
     group = np.repeat(bundling.labels.astype(np.int64), profiles.sizes)[~kept]
     pairs, holders = np.unique(group * width + profiles.terms[~kept], return_counts=True)
-    return Linkability(
-        p,
-        float(share.max()),
-        float(share.mean()),
-        float((share > p).mean()),
-        float(profiles.sizes.mean() / shown.min()),
-        float(owned.max()),
-        float(np.minimum(released.holders / np.maximum(size_of - 1, 1), 1.0).max()),
-        float((holders / bundling.sizes[pairs // width]).max(initial=0.0)),
-    )
+    return {
+        "p": p,
+        "max": float(share.max()),
+        "mean": float(share.mean()),
+        "above_p": float((share > p).mean()),
+        "paper_ratio_max": float(profiles.sizes.mean() / shown.min()),
+        "owned_max": float(owned.max()),
+        "insider_max": float(np.minimum(released.holders / np.maximum(size_of - 1, 1), 1.0).max()),
+        "withheld_max": float((holders / bundling.sizes[pairs // width]).max(initial=0.0)),
+    }
 
 
 GENERATIONS = (1, 4)

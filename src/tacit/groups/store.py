@@ -36,7 +36,6 @@ from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_directory, atomic_file, check_output_folder
 from tacit.groups.bundling import Bundler, Bundling
 from tacit.groups.cohorts import Standing
-from tacit.groups.report import Report
 
 FILE = "groups.sqlite"
 NOWHERE = -1
@@ -343,8 +342,8 @@ MARKS = ("representatives.jsonl", f"operator/{FILE}")
 
 
 def write_groups(
-    bundling: Bundling, bundler: Bundler, measured: Report, folder: str | Path, *, replace: bool = False
-) -> Path:
+    bundling: Bundling, bundler: Bundler, measured: Mapping[str, Any], folder: Path, *, replace: bool = False
+) -> None:
     """Write a bundling, and the parameters it was made with, into a folder.
 
     Args:
@@ -352,40 +351,29 @@ def write_groups(
         replace: put the new groups in the place of those that are there. A service that runs on the old ones
             must be started again.
     """
-    folder = Path(folder)
     check_output_folder(folder, force=replace, marks=MARKS)
     with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(asdict(measured), indent=2, allow_nan=False)
+        text = json.dumps(measured, indent=2, allow_nan=False)
         (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        store = GroupsStore.create(
-            temporary / "operator" / FILE, {"settings": asdict(bundler), "key": secrets.token_hex(32)}
-        )
-        try:
+        settings = {"settings": asdict(bundler), "key": secrets.token_hex(32)}
+        with GroupsStore.create(temporary / "operator" / FILE, settings) as store:
             with store.transaction():
-                fill(store, bundling, first=0)
+                fill(store, bundling)
             write_files(store, temporary)
-        finally:
-            store.close()
-    return folder
 
 
-def fill(store: GroupsStore, bundling: Bundling, first: int) -> None:
-    """Write a bundling into an empty store; the groups' numbers begin at ``first``."""
+def fill(store: GroupsStore, bundling: Bundling) -> None:
+    """Write a bundling into an empty store."""
     profiles, released = bundling.profiles, bundling.released
     store.add_terms(profiles.vocabulary, np.bincount(profiles.terms, minlength=len(profiles.vocabulary)))
     for group in range(len(released)):
         held = released.held(group)
-        shown = Shown(int(bundling.sizes[group]), released.terms[held], released.weights[held])
-        store.form(shown, first + group)
+        store.form(Shown(int(bundling.sizes[group]), released.terms[held], released.weights[held]), group)
+    rows = (profiles.held(row) for row in range(len(profiles)))
     store.add_rows(
-        (
-            user,
-            first + int(bundling.labels[row]),
-            profiles.terms[profiles.held(row)],
-            profiles.weights[profiles.held(row)],
-        )
-        for row, user in enumerate(profiles.users)
+        (user, int(label), profiles.terms[held], profiles.weights[held])
+        for user, label, held in zip(profiles.users, bundling.labels, rows, strict=True)
     )
 
 

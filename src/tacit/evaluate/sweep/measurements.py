@@ -1,12 +1,10 @@
 """Measurements of a sweep: each measure of each setting, between nothing released and the whole log.
 
-A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Its interval has
-two parts. Test units are a sample of people: units of one user go together, and users are what is drawn. The
-noise of a release is drawn too, and one draw moves all units of a fold at once, so that it does not average
-out over units; it is a random effect, seen from how the mean of a fold differs between draws. Both variances
-are added, with degrees of freedom by Satterthwaite. A difference (from nothing, or between two mechanisms at
-the same ε) is taken unit by unit, with the noise of both sides. Two draws of one mechanism differ in at most
-5% of cases (``benchmarks/evaluate_same.py``).
+A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Test units are a
+sample of people, so that units of one user go together; a draw of noise moves all units of a fold at once,
+and is a random effect, seen from how the mean of a fold differs between draws. Both variances are added,
+with degrees of freedom by Satterthwaite. A difference is taken unit by unit, with the noise of both sides.
+Two draws of one mechanism differ in at most 5% of cases (``benchmarks/evaluate_same.py``).
 """
 
 import math

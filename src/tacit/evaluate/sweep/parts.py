@@ -27,7 +27,7 @@ A_PART = 250_000
 """Records of a file, about."""
 MOST_TESTED = 250_000
 """Records of test users, about: enough for intervals of a percent."""
-MOST_ROWS = 3_000_000
+MOST_ROWS = 1_000_000
 """Rows of a table of the whole log. Beyond, a row of one user is left out unless a test user asked its query:
 it could serve nobody who is tested."""
 _BATCH = 1 << 20

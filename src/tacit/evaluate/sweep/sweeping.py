@@ -38,6 +38,8 @@ from tacit.searchlog import check_log
 from tacit.searchlog.sessions import BY_PAUSES
 
 _COUNTING = 500 << 20
+_MEMORY = 1_500_000_000
+"""Bytes of the engine of a fold, at most; beyond that it spills."""
 DRAWS = 3
 """How often noise is drawn for each fold and setting: from draws its own spread is seen."""
 
@@ -225,7 +227,7 @@ def run_fold(
     prepared = plan.preparation
     period, where = (prepared.since, prepared.until), (fold, plan.folds, plan.seed)
     trials: dict[str, Trial] = {}
-    with open_engine(memory=memory_for(log), threads=1) as engine:
+    with open_engine(memory=min(memory_for(log), _MEMORY), threads=1) as engine:
         original, test = spill(log, period, where, prepared.sessions, engine)
         loaded, releases = None, _Releases(engine)
         for setting, draws in _missing(store, plan, fold):

@@ -3,16 +3,9 @@
 A keyword's score is how often it was searched over how many documents have it. Lists are taken into memory
 in the order of scores while they fit. A list is cut to a largest length; a posting takes eight bytes. How
 often a word was searched is its released count with a public list of words behind it, which counts for a
-hundred people: with nothing released it is the list alone. Units are test searches with a keyword:
-
-- ``hit probability``: the share of a search's keywords whose lists are in memory;
-- ``whole queries``: whether all of them are.
-
-``release alone`` has no list behind it, as in the paper.
-
-Document frequencies of a web-sized collection are modelled by the bundled corpus: a word's share of
-WordNet's glosses stands for its share of the collection. A word that the corpus does not know counts as in
-half a document of it.
+hundred people: with nothing released it is the list alone. ``release alone`` has no list behind it, as in the
+paper. Document frequencies of a web-sized collection are modelled by shares of WordNet's glosses; a word that
+they do not know counts as in half of one.
 """
 
 from __future__ import annotations
@@ -102,16 +95,15 @@ class PostingLists:
         own = np.array([self._places[keyword] for keyword in known], np.int64)
         counts[own] += [keywords[keyword] for keyword in known]
         sizes = np.ceil(np.minimum(having, cache.longest)).astype(np.int64)
-        room, smallest, kept = cache.bytes // cache.posting, int(sizes.min(initial=0)), []
-        order = np.argsort(-counts / having, kind="stable")
-        order = order[counts[order] > 0]
-        for place, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
-            if size <= room:
-                room -= size
-                kept.append(listed[place])
-                if room < smallest:
-                    break
-        return frozenset(kept)
+        room, kept = cache.bytes // cache.posting, list[int]()
+        left = np.flatnonzero(counts > 0)
+        left = left[np.argsort(-counts[left] / having[left], kind="stable")]
+        while (left := left[sizes[left] <= room]).size:  # what does not fit now will not fit later
+            ends = np.cumsum(sizes[left])
+            fitting = int(np.searchsorted(ends, room, side="right"))
+            kept += left[:fitting].tolist()
+            room, left = room - int(ends[fitting - 1]), left[fitting:]
+        return frozenset(listed[place] for place in kept)
 
 
 class IndexCaching(Task):

@@ -1,10 +1,8 @@
 """Session search: rank urls for a whole session (thesis 002, section 4.3.2).
 
-For each query of a session urls are ranked, and a url scores one over its place. The session's score of a
-url is the sum over its queries, those closer to the end counting more by γ (eq. 4.13). A unit is a test
-session with a click, and its truth the urls clicked in it. The headline is ``engine and clicks``: the list
-that the engine showed for a query, reranked by released clicks (:class:`~tacit.evaluate.public.EngineLists`);
-with nothing released that is the engine alone.
+The session's score of a url is the sum over its queries of one over its place, those closer to the end
+counting more by γ (eq. 4.13). The headline's lists are the engine's, reranked by released clicks
+(:class:`~tacit.evaluate.public.EngineLists`); with nothing released they are the engine's alone.
 """
 
 from __future__ import annotations

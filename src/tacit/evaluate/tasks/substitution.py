@@ -6,17 +6,9 @@ searched right after it; a phrase of it by one that users put in its place, ever
 ranked by how much more often the second follows the first than chance would have it (log-likelihood ratio),
 ties by how often.
 
-The ranking from the original log is the truth. Units are the distinct test queries for which it has a
-substitution. For the top j = 2, 5, 10:
-
-- ``precision``: the share of the release's substitutions that are among the original's;
-- ``recall``: the share of the original's that are among the release's;
-- ``MAP``: the mean over the original's of smaller over larger of its two ranks, 0 for one that is missing.
-  The paper's sum of ratios grows above 1, is largest for a reversed list, and leaves a missing one
-  undefined;
-- ``coverage``: how many of the places that the original fills the release fills with anything.
-
-The headline puts WordNet's synonyms behind the release's substitutions: with nothing released they are alone.
+The ranking from the original log is the truth, for the top 2, 5 and 10. ``MAP`` is the mean over the
+original's of smaller over larger of its two ranks: the paper's sum of ratios rewards a reversed list. The
+headline puts WordNet's synonyms behind the release's substitutions: with nothing released they are alone.
 """
 
 from __future__ import annotations
@@ -147,6 +139,8 @@ class Substitutions:
 
     def best(self, queries: Sequence[str], most: int = max(TOP)) -> list[list[str]]:
         """The best substitutions of each query."""
+        if not len(self._whole.first):
+            return [[]] * len(queries)
         asked = pa.array(queries, pa.string())
         found: defaultdict[int, dict[str, Score]] = defaultdict(dict)
         texts = self._queries.texts
