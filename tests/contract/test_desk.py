@@ -140,6 +140,34 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         assert listed.count('class="tag done"') == 3
 
 
+def test_a_log_from_a_file_that_lies_there(home: Path) -> None:
+    rows = "".join(
+        f"u{user}\t2026-03-0{1 + day}T10:0{user}:00\tnews {user * day}\n"
+        for user in range(9)
+        for day in range(3)
+    )
+    (home / "raw.tsv").write_text(f"user\ttime\tquery\n{rows}")
+    (home / "elsewhere.csv").symlink_to("/etc/hostname")
+    with (
+        served(home) as (desk, address),
+        let_in(address, desk.admission.place, desk.admission.address) as client,
+    ):
+        form = client.get("/import").text
+        assert "raw.tsv" in form and "elsewhere.csv" not in form
+        said = {}
+        for how in ("look", "import"):
+            answer = post(client, "/import", address, files="raw.tsv", how=how, output="new.parquet")
+            job = desk.jobs.find(answer.headers["location"].rpartition("/")[2])
+            until(lambda job=job: job.standing is not JobStanding.RUNNING)  # type: ignore[misc]
+            assert job.standing is JobStanding.DONE, job.said("stderr")
+            said[how] = job.said("stdout") + job.said("stderr")
+        assert "time" in said["look"] and "27 records" in said["import"]
+        assert not any("news" in each for each in said.values()), "what stands in the files is not shown"
+        assert "new.parquet" in client.get("/").text
+        wrong = client.get("/import", params={"filled": "1", "files": "/etc/passwd", "how": "look"}).text
+        assert "choose at least one" in wrong
+
+
 def test_nobody_else_starts_stops_or_reads(home: Path) -> None:
     with served(home) as (desk, address):
         app = desk_application(desk)

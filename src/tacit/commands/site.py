@@ -162,9 +162,9 @@ def desk(
 ) -> None:
     """Serve the owner's desk on 127.0.0.1 until Ctrl-C, and print the address that opens it.
 
-    Data sets, plan, release, ledger, evaluate, publish: each page shows the command it stands for and starts
-    it as a job, a folder and a process of its own. Jobs go on when the desk ends, and are there again when it
-    starts.
+    Data sets, import, plan, release, ledger, evaluate, publish: each page shows the command it stands for and
+    starts it as a job, a folder and a process of its own. Jobs go on when the desk ends, and are there again
+    when it starts.
     """
     from tacit.web.desk.application import desk_application, open_desk
     from tacit.web.server import bound_socket, open_browser, serve

@@ -28,6 +28,9 @@ Values = Mapping[str, Sequence[str]]
 
 _OUTPUT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _TAKEN = frozenset({"jobs"})
+_RAW = re.compile(
+    r".+\.(csv|tsv|txt|log|jsonl|ndjson|json|xlsx|sqlite|db|duckdb)(\.(gz|bz2|xz|zst))?", re.IGNORECASE
+)
 OFFERED = tuple(name for name in MECHANISMS if mechanism_class(name).private)
 
 
@@ -52,6 +55,12 @@ class Shelf:
             if {"user", "query", "time"} <= set(about.schema.names):
                 found[path.name] = about
         return found
+
+    @cached_property
+    def raw(self) -> list[str]:
+        """Files that may be imported, by their names."""
+        found = (path for path in self.home.glob("[A-Za-z0-9_]*") if _RAW.fullmatch(path.name))
+        return sorted(path.name for path in found if path.is_file() and not path.is_symlink())
 
     @cached_property
     def ledgers(self) -> dict[str, LedgerState | str]:
@@ -101,6 +110,8 @@ class Field:
     hint: str = ""
     usual: str = ""
     choices: Callable[[Shelf], Sequence[str]] | None = None
+    labels: Mapping[str, str] | None = None
+    """What is read in place of a choice's name."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +203,18 @@ def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
     return verdict_on(plan.guarantee, total, exact=len(state.unprotected) if state else 0, users=users)
 
 
+def _import(shelf: Shelf, values: Values) -> list[str]:
+    chosen = [name for name in values.get("files", ()) if name in shelf.raw]
+    if not chosen:
+        raise InputError(
+            "files: choose at least one.", "They appear here once they lie in the desk's folder."
+        )
+    if _chosen(values, "how", tuple(_LOOK_FIRST)) == "look":
+        return ["import", *chosen, "--look", *_more(values)]
+    name = _output(shelf, values)
+    return ["import", *chosen, *_more(values), "-o", name if name.endswith(".parquet") else f"{name}.parquet"]
+
+
 def _plan(_shelf: Shelf, values: Values) -> list[str]:
     users = _number(values, "users", whole=True)
     return ["plan", one(values, "mechanism"), *price(values), *users, *_more(values)]
@@ -237,8 +260,18 @@ def _keys(shelf: Shelf) -> list[str]:
     return sorted(path.name for path in shelf.home.glob("[A-Za-z0-9_]*.pub"))
 
 
+_LOOK_FIRST = {
+    "look": "look first: what would each column be taken for?",
+    "import": "import: check every line and write a log",
+}
 _LOG = Field("log", "Log", "choice", choices=lambda shelf: list(shelf.logs))
-_MECHANISM = Field("mechanism", "Mechanism", "choice", choices=lambda _shelf: OFFERED)
+_MECHANISM = Field(
+    "mechanism",
+    "Mechanism",
+    "choice",
+    choices=lambda _shelf: OFFERED,
+    labels={name: mechanism_class(name).summary.rstrip(".") for name in OFFERED},
+)
 _EPSILON = Field("epsilon", "ε", "text", "what this release may cost; 1 or less protects well", "1")
 _DELTA = Field(
     "delta", "δ", "text", "the chance of an exception; far below one over the number of users", "1e-6"
@@ -250,6 +283,20 @@ _FOLDER = Field("output", "New folder", "text", "in the desk's folder")
 ACTIONS: dict[str, DeskAction] = {
     action.name: action
     for action in (
+        DeskAction(
+            "import",
+            "Import",
+            "Make a search log from what you have. Bad lines are counted, and nothing of them is shown.",
+            (
+                Field("files", "Files", "several", choices=lambda shelf: shelf.raw),
+                Field(
+                    "how", "What to do", "choice", choices=lambda _shelf: (*_LOOK_FIRST,), labels=_LOOK_FIRST
+                ),
+                _MORE,
+                Field("output", "New log", "text", "in the desk's folder", "log.parquet"),
+            ),
+            _import,
+        ),
         DeskAction(
             "plan",
             "Plan",
