@@ -23,6 +23,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from tacit.once import once
 from tacit.taxonomy.people import PeopleTaxonomy, Phrase, load_people
 from tacit.text.tokens import words
 from tacit.text.vectors import COMMONEST, FAMILIAR, WordTable, load_word_table, plural_forms
@@ -218,7 +219,7 @@ def unit_rows(rows: _Float32) -> _Float32:
     return scaled
 
 
-@cache
+@once
 def people_topics() -> PeopleTopics:
     """The scorer over bundled data, made once per process."""
     return PeopleTopics(load_people(), load_word_table())

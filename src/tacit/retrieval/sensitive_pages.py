@@ -17,7 +17,6 @@ regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes th
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from itertools import islice
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from tacit.once import once
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
 from tacit.taxonomy.people import Phrase, load_people, people_file, people_lines
 from tacit.text.tokens import STOP_WORDS, words
@@ -211,7 +211,7 @@ def _bundled(name: str) -> resources.abc.Traversable:
     return resources.files("tacit.data") / "people" / name
 
 
-@cache
+@once
 def recogniser() -> Recogniser:
     """The recogniser over bundled data, made once per process."""
     topics = people_topics()

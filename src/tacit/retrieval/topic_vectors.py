@@ -8,12 +8,12 @@ a search can compute it, so that a server scores by the very directions that the
 
 import hashlib
 from collections.abc import Callable, Iterable
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.files import atomic_file, cache_directory
+from tacit.once import once
 from tacit.retrieval.people_topics import unit_rows
 from tacit.taxonomy import TopicTree, load_wordnet
 from tacit.text.vectors import WordTable, load_word_table
@@ -59,7 +59,7 @@ class TopicVectors:
         return rows, cosines
 
 
-@cache
+@once
 def wordnet_topic_vectors() -> TopicVectors:
     """The directions of WordNet's noun meanings: synonyms twice, the gloss, and a part of the parent's."""
     wordnet, table = load_wordnet(), load_word_table()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from itertools import islice, pairwise
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tacit.errors import InputError, TaxonomyError
 from tacit.files import atomic_directory, cache_directory
+from tacit.once import once
 from tacit.taxonomy.tree import TopicTree
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class WordNet:
         return () if base is None else self._senses.numbers("synsets", self._word_row[base])
 
 
-@cache
+@once
 def load_wordnet() -> WordNet:
     """The bundled WordNet nouns, read once per process."""
     return WordNet()

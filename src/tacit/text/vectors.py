@@ -9,7 +9,7 @@ and the highest weight, but no vector.
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import IntegrityError
+from tacit.once import once
 from tacit.text.tokens import words
 
 COMMONEST = 150
@@ -170,7 +171,7 @@ def plural_forms(word: str) -> set[str]:
     return forms
 
 
-@cache
+@once
 def load_word_table() -> WordTable:
     """The bundled table, opened once per process."""
     with resources.as_file(resources.files("tacit.data") / "glove") as folder:

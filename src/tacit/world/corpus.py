@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 
 from tacit.errors import IntegrityError
 from tacit.files import atomic_directory, cache_directory
+from tacit.once import once
 from tacit.retrieval import Document, EmbeddedEngine
 from tacit.taxonomy import TopicTree, WordNet, load_wordnet
 
@@ -41,7 +41,7 @@ class WordNetCorpus:
         return self.wordnet.find(url.removeprefix(_SITE))
 
 
-@cache
+@once
 def wordnet_corpus() -> WordNetCorpus:
     """The corpus over the bundled WordNet."""
     return WordNetCorpus(load_wordnet())
@@ -65,7 +65,7 @@ def build_index() -> EmbeddedEngine:
     return EmbeddedEngine(index_folder())
 
 
-@cache
+@once
 def wordnet_engine() -> EmbeddedEngine:
     """The search engine over the WordNet corpus; its index is built when missing or unreadable (seconds)."""
     folder = index_folder()

@@ -10,13 +10,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
 from tacit.device.profile.user import Floats, Integers
 from tacit.errors import InputError
 from tacit.files import atomic_directory, cache_directory
+from tacit.once import once
 from tacit.retrieval import Corpus, Document, EmbeddedEngine, SearchEngine
 from tacit.retrieval.topic_vectors import TopicVectors, load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import OdpPage, TopicTree, load_wordnet, odp_pages
@@ -194,7 +195,7 @@ def _spaced(name: str) -> str:
     return name.replace("_", " ")  # directories write Picture_Ratings
 
 
-@cache
+@once
 def load_repository(name: str = WORDNET) -> Repository:
     """The repository over the taxonomy of that name (see :func:`load_taxonomy`)."""
     if name == WORDNET:
@@ -202,7 +203,7 @@ def load_repository(name: str = WORDNET) -> Repository:
     return taxonomy_repository(load_taxonomy(name), odp_pages(name) if is_dump(name) else ())
 
 
-@cache
+@once
 def wordnet_repository() -> Repository:
     """WordNet's nouns as the repository: 82,115 topics, each with one document."""
     from tacit.world import wordnet_corpus, wordnet_engine
