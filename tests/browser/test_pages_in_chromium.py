@@ -225,6 +225,13 @@ def test_by_keyboard_alone(window: Window) -> None:
     page.keyboard.press("?")
     assert page.locator("dialog[open]").count() == 1
     page.keyboard.press("Escape")
+    page.locator("select[name=time]").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")  # nothing is asked for until the person is at the right one
+    assert "time=" not in page.url
+    page.get_by_role("button", name="Apply").press("Enter")
+    page.wait_for_url("**time=week**")
+    page.go_back()
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("Enter")
@@ -252,6 +259,10 @@ def test_suggestions_come_from_here_and_are_chosen_by_arrows(window: Window) -> 
     page.wait_for_selector(".suggestions li")
     page.keyboard.press("ArrowDown")
     playwright.expect(page.locator("#q")).to_have_value("golden eagle")
+    page.keyboard.press("Escape")  # closes the list and leaves what was typed, which Chromium would clear
+    playwright.expect(page.locator(".suggestions")).to_be_hidden()
+    playwright.expect(page.locator("#q")).to_have_value("golden eag")
+    page.fill("#q", "golden eagle")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=golden+eagle")
 

@@ -169,7 +169,9 @@ def test_a_wrong_description_is_refused_with_the_reason(
 
 def test_engines_written_in_one_line() -> None:
     engine = parse_engine("searxng=http://127.0.0.1:8888")
-    assert engine == EngineDescription("127.0.0.1:8888", "searxng", "http://127.0.0.1:8888", Carriage.NOTHING)
+    name = "SearXNG at 127.0.0.1:8888"
+    assert engine == EngineDescription(name, "searxng", "http://127.0.0.1:8888", Carriage.NOTHING)
+    assert parse_engine("searxng=https://searx.example").name == "searx.example"
     assert parse_engine("embedded").carriage is Carriage.HERE
     with pytest.raises(InputError, match="neither"):
         parse_engine("nothing of the kind")

@@ -3,10 +3,10 @@
 A pattern is a site, ``example.org``, which covers its subdomains, or a part of one, ``example.org/news``.
 Rules are applied after all ranking, on the device, and are never sent.
 
-Bangs say where a search goes. ``!w tea`` is handed on to SearXNG, which asks the engine of that name; where
-no SearXNG is asked, a known one leads to the site's own search. ``!!w tea`` always leads there, and ``!!
-tea`` to the first result. ``!i``, ``!v`` and ``!n`` ask for images, videos and news. Whoever is led to a
-site tells that site what they asked.
+Bangs say where a search goes. ``!w tea`` leads to the site's own search, and so tells that site what was
+asked; ``!!w tea`` too. Where SearXNG has an engine of the name (``!osm cafe``), and with names that are not
+known here, ``!`` is handed on to it. ``!! tea`` leads to the first result; ``!i``, ``!v`` and ``!n`` ask for
+images, videos and news.
 """
 
 import re
@@ -119,6 +119,8 @@ def _tracks(name: str) -> bool:
 
 
 SITES: Mapping[str, str] = table("bangs.txt")
+_SEARXNG_HAS = frozenset({"arxiv", "brave", "ddg", "gh", "imdb", "mdn", "osm", "yt"})
+"""Those of them that SearXNG reads itself; the others it would take for words of the query."""
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(("i", "im", "images"), "images"),
     **dict.fromkeys(("n", "news"), "news"),
@@ -154,6 +156,6 @@ def read_bang(typed: str, *, handed_on: bool) -> Bang:
         return Bang(query, first=True) if marks == "!!" else Bang(typed)
     if name in _KINDS and marks == "!":
         return Bang(query, category=_KINDS[name])
-    if name in SITES and (marks == "!!" or not handed_on):
+    if name in SITES and (marks == "!!" or not handed_on or name not in _SEARXNG_HAS):
         return Bang(query, leave=SITES[name].format(quote_plus(query)))
     return Bang(query, handed=f"{marks}{found[2]}") if handed_on else Bang(typed)

@@ -101,7 +101,7 @@ class ShownResult(NamedTuple):
     """Under which the page knows it, whatever the order."""
     result: interface.SearchResult
     host: str
-    """As DNS has it, for site rules."""
+    """As DNS has it, for site rules; one of the whole site covers its ``www.`` too."""
     engines: tuple[str, ...]
     rank: int
     was: int
@@ -149,9 +149,9 @@ class FoundPage:
         return tuple(turn for batch in self.batches for turn in batch.turns)
 
     @cached_property
-    def moved(self) -> int:
-        """The number of results that changed rank."""
-        return sum(shown.rank != shown.was for shown in self.personal)
+    def risen(self) -> int:
+        """The number of results that moved up."""
+        return sum(shown.rank < shown.was for shown in self.personal)
 
     @cached_property
     def because(self) -> int:
@@ -352,6 +352,29 @@ def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:
     return upstream_of(engine).takes(wanted)
 
 
+class _Alike(NamedTuple):
+    """What a person sees to be like a result, of the pages that raise it."""
+
+    pages: tuple[ClickedPage, ...]
+    words: tuple[str, ...]
+    """What they share with the result, beside the query's words."""
+    itself: bool
+    """Whether the result itself is one of them."""
+
+
+def _alike(query: str, one: FusedResult, because: Sequence[ClickedPage]) -> _Alike:
+    """Leave out pages that only lie in the same direction, without a word of the result."""
+    asked = STOP_WORDS | set(words(query))
+    own = dict.fromkeys(words(f"{one.result.title} {one.result.snippet}"))
+    telling = [word for word in own if word not in asked and len(word) > 2 and word.isalpha()]
+    titles = {page: set(words(page.title)) for page in because}
+    pages = tuple(page for page, title in titles.items() if not title.isdisjoint(telling))
+    shared = [word for word in telling if any(word in titles[page] for page in pages)]
+    return _Alike(
+        pages, tuple(shared[:4]), any(canonical_address(page.url) == one.address for page in because)
+    )
+
+
 @dataclass(frozen=True)
 class _Arrangement:
     """Puts the results of one batch in order and says why each stands where it does."""
@@ -374,18 +397,18 @@ class _Arrangement:
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
             placement = why.get(one.address)
-            because = placement.because if placement is not None else ()
+            alike = _alike(self.query, one, placement.because if placement is not None else ())
             rule = self.rules.rule_for(one.result.url)
             turns = {turn.engine.name: turn for turn in self.batch.turns}
             return ShownResult(
                 number=self.numbers[one.address],
                 result=one.result,
-                host=ascii_host(urlsplit(one.result.url).hostname or ""),
+                host=ascii_host(urlsplit(one.result.url).hostname or "").removeprefix("www."),
                 engines=tuple(one.ranks),
                 rank=rank,
                 was=was[one.address],
-                reason=self._reason(one.result, rank, was[one.address], unruled[one.address], because, rule),
-                because=because,
+                reason=self._reason(rank, was[one.address], unruled[one.address], alike, rule),
+                because=alike.pages,
                 rule=rule,
                 turn=next((turns[name] for name in one.ranks if name in turns), None),
             )
@@ -396,44 +419,25 @@ class _Arrangement:
             [shown(one, rank) for rank, one in enumerate(kept, start=numbered)],
         )
 
-    def _reason(
-        self,
-        result: interface.SearchResult,
-        rank: int,
-        was: int,
-        unruled: int,
-        because: Sequence[ClickedPage],
-        rule: SiteRule | None,
-    ) -> str:
+    def _reason(self, rank: int, was: int, unruled: int, alike: _Alike, rule: SiteRule | None) -> str:
         """Why a result stands where it does: what follows from its move, never against it."""
         parts = []
         if rule is not None:
             parts.append(f"Your rule: {rule.action} {rule.pattern}.")
         elif was != unruled:
             parts.append("Your rules for other sites moved it.")
-        if rank < was and because:
-            shared = shared_words(self.query, result, because)
-            about = f" about {', '.join(shared)}" if shared else ""
-            parts.append(f"Moved up from {was}, since you opened pages{about}.")
-        elif rank != was and self.batch.fused != self.batch.plain:
-            way = "up" if rank < was else "down"
-            why = "an engine was sent topics, or you opened pages like others"
-            parts.append(f"Moved {way} from {was}: {why}.")
+        by_engine = (
+            "an engine was sent interests of yours, or " if self.batch.fused != self.batch.plain else ""
+        )
+        if rank < was and (alike.itself or alike.words):
+            read = "it before" if alike.itself else f"pages about {', '.join(alike.words)}"
+            parts.append(f"Moved up from {was}, since you opened {read}.")
         elif rank < was:
-            parts.append(f"Moved up from {was}: results that stood before it moved down.")
+            parts.append(f"Moved up from {was}: {by_engine}it is nearer to what you read than others are.")
         elif rank > was:
-            parts.append(f"Moved down from {was}: what stands before it now is nearer to pages you opened.")
-        elif because:
-            parts.append("Where the engines put it; you also opened pages like it.")
+            nearer = "what stands before it now is nearer to pages you opened"
+            parts.append(f"Moved down from {was}: {by_engine}{nearer}.")
         else:
-            parts.append("Where the engines put it.")
+            also = "; you also opened pages like it" if alike.pages else ""
+            parts.append(f"Where the engines put it{also}.")
         return " ".join(parts)
-
-
-def shared_words(query: str, result: interface.SearchResult, because: Sequence[ClickedPage]) -> list[str]:
-    """The words that a result shares with the pages that speak for it, the query's own left out."""
-    asked = STOP_WORDS | set(words(query))
-    read = {word for page in because for word in words(page.title)}
-    own = dict.fromkeys(words(f"{result.title} {result.snippet}"))
-    found = [word for word in own if word in read and word not in asked and len(word) > 2 and word.isalpha()]
-    return found[:4]

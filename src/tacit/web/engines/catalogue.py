@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
 from tacit.web.engines import interface
+from tacit.web.engines.client import names_local_address
 from tacit.web.topics import leaf_names
 
 _MEDIAWIKI = {
@@ -307,17 +308,23 @@ class EngineKind:
     """How its JSON interface is asked and read, where that is known."""
     suffix: str = ""
     """What people may leave at the end of its address."""
+    short: str = ""
+    """What one on this machine or beside it is called, with its address."""
 
 
 KINDS: Mapping[str, EngineKind] = {
     EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
-    "tacit": EngineKind("A Tacit search server", (interface.Carriage.PROFILE, interface.Carriage.NOTHING)),
+    "tacit": EngineKind(
+        "A Tacit search server",
+        (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
+        short="Tacit server",
+    ),
     "pool": EngineKind(
         "A pool: a query goes out only under a region of yours that k people share, and waits for them",
         (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
     ),
-    "searxng": EngineKind("SearXNG", suffix="/search"),
-    "mediawiki": EngineKind("MediaWiki", description=_MEDIAWIKI, suffix="/api.php"),
+    "searxng": EngineKind("SearXNG", suffix="/search", short="SearXNG"),
+    "mediawiki": EngineKind("MediaWiki", description=_MEDIAWIKI, suffix="/api.php", short="Wiki"),
     "json": EngineKind("Any JSON search API"),
 }
 
@@ -374,7 +381,7 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
     try:
         return check_engine(
             interface.EngineDescription(
-                name=str(data.get("name") or _host_and_port(address) or name),
+                name=str(data.get("name") or _usual_name(kind, address) or name),
                 kind=name,
                 address=address,
                 carriage=interface.Carriage(data.get("carries", kind.carriages[0])),
@@ -388,11 +395,12 @@ def engine_from_data(data: Mapping[str, Any]) -> interface.EngineDescription:
         raise InputError(problem, "See the reference of `tacit serve`.") from error
 
 
-def _host_and_port(address: str) -> str:
-    """Tell engines apart by their addresses."""
+def _usual_name(kind: EngineKind, address: str) -> str:
+    """Tell engines apart by their addresses; what has no name of its own also by what it is."""
     parts = urlsplit(address)
-    host = (parts.hostname or "").strip("[]")
-    return host if not host or parts.port is None else f"{host}:{parts.port}"
+    host = parts.hostname or ""
+    told = host if not host or parts.port is None else f"{host}:{parts.port}"
+    return f"{kind.short} at {told}" if kind.short and names_local_address(host) else told
 
 
 def named_apart(

@@ -29,6 +29,7 @@ _ON_A_PAGE = 10
 _PICTURES_ON_A_PAGE = 40
 _LONGEST_QUERY = 1_000
 _MOST_ASKED_SITES = 10
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 def routes(site: Site) -> list[Route]:
@@ -87,7 +88,7 @@ class _ResultPages:
         asked = dict(request.query_params)
         if request.method == "POST":
             asked |= {name: str(value) for name, value in (await request.form(max_files=0)).items()}
-        typed = " ".join(asked.get("q", "").split())
+        typed = " ".join(_CONTROL.sub(" ", asked.get("q", "")).split())
         if not typed:
             return RedirectResponse("/", 303)
         if len(typed) > _LONGEST_QUERY:

@@ -135,7 +135,7 @@ class _SettingsPage:
 
     def _rearranged(self, back: str, said: str, before: dict[str, Action]) -> Response:
         self._site.rearranged()
-        return self._site.done(back, said, lambda: save_rules(self._site.state, before))
+        return self._site.done(back, said, lambda: save_rules(self._site.state, before), order_only=True)
 
     def change_lens(self, _request: Request, form: FormData) -> Response:
         """Add a lens, change the one of that name, or remove it."""

@@ -45,6 +45,8 @@ class Notice:
     text: str
     undo: Callable[[], object] | None = None
     problem: bool = False
+    order_only: bool = False
+    """Whether it touches the order of results alone, so that nobody need be asked again."""
 
 
 class Site:
@@ -147,6 +149,7 @@ class Site:
             template,
             form_token=getattr(request.state, "form_token", ""),
             here=request.scope["path"],
+            here_again=f"{request.scope['path']}?{request.url.query}",
             settings=self.settings,
             notice=self._notices.get(key),
             notice_key=key,
@@ -160,13 +163,11 @@ class Site:
         """Render a part of a page."""
         return self._environment.get_template(template).render(**values)
 
-    def done(
-        self, back: str, text: str, undo: Callable[[], object] | None = None, *, problem: bool = False
-    ) -> Response:
-        """Redirect to a page that says what was done."""
+    def done(self, back: str, text: str, undo: Callable[[], object] | None = None, **about: bool) -> Response:
+        """Redirect to a page that says what was done, as a :class:`Notice`."""
         key = secrets.token_urlsafe(9)
         with self._lock:
-            self._notices[key] = Notice(text, undo, problem)
+            self._notices[key] = Notice(text, undo, **about)
             while len(self._notices) > _KEPT_NOTICES:
                 self._notices.popitem(last=False)
         address, mark, place = back.partition("#")
@@ -185,7 +186,7 @@ class Site:
         if notice is None or notice.undo is None:
             return False
         notice.undo()
-        self.changed()
+        (self.rearranged if notice.order_only else self.changed)()
         return True
 
 
@@ -221,8 +222,9 @@ def posted(
 
 
 def _pages(documents: float) -> str:
-    """A number of pages, shares of a page included: ``12,346``, ``4``, ``0.6``."""
-    return f"{documents:,.0f}" if documents >= 10 else f"{max(documents, 0.1):.1f}".removesuffix(".0")
+    """A number of pages; a topic may have only shares of some."""
+    number = max(1, round(documents))
+    return f"{number:,} page{'s' if number > 1 else ''}"
 
 
 def own_address(given: object, usual: str) -> str:

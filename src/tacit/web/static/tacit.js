@@ -65,7 +65,10 @@
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=range]):not([type=checkbox]), textarea, select, dialog");
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing) { if (event.key === "Escape" && typing.blur) typing.blur(); return; }
+    if (typing) {
+      if (event.key === "Escape" && typing.id === "q") { event.preventDefault(); typing.blur(); } // or Chromium empties the box
+      return;
+    }
     const actions = {
       "/": () => { const box = one("#q"); box?.focus(); box?.select(); },
       j: () => choose(chosen + 1), k: () => choose(chosen - 1),
@@ -118,13 +121,17 @@
       if (list.hidden) return;
       if (event.key === "ArrowDown") { event.preventDefault(); mark(at + 1); }
       if (event.key === "ArrowUp") { event.preventDefault(); mark(at < 0 ? all("li", list).length - 1 : at - 1); }
-      if (event.key === "Escape") { box.value = typed; show([]); event.stopPropagation(); }
+      if (event.key === "Escape") { event.preventDefault(); event.stopPropagation(); box.value = typed; show([]); }
     });
     box.addEventListener("blur", () => show([]));
   }
 
-  // A filter is applied when it is chosen.
-  for (const form of all(".filters")) form.addEventListener("change", () => form.requestSubmit());
+  // A filter is applied when it is chosen; by the keyboard, which runs through its values, by the button.
+  for (const form of all(".filters")) {
+    form.addEventListener("keydown", () => form.classList.add("keyed"));
+    form.addEventListener("pointerdown", () => form.classList.remove("keyed"));
+    form.addEventListener("change", () => { if (!form.classList.contains("keyed")) form.requestSubmit(); });
+  }
 
   // An import under way.
   for (const progress of all("[data-progress]")) {
