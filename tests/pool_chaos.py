@@ -143,6 +143,8 @@ class Chaos:
     """Time, person, leaf (as the person's record) and node."""
     sent_for_nobody: int = 0
     """Queries that were sent after their client had gone."""
+    unproved: int = 0
+    """Batches whose named people are not k who asked from inside their region within w."""
 
     def __post_init__(self) -> None:
         world = self.world
@@ -166,6 +168,9 @@ class Chaos:
         self.highest = 0
         self.of_ticket: dict[str, Query] = {}
         self.leaf_of: dict[str, int] = {}
+        self.token_of: dict[str, str] = {}
+        self.heard: dict[str, tuple[float, int]] = {}
+        """By token: when its last entry was logged, and its leaf."""
         self.events: list[tuple[float, int, Callable[[float], None]]] = []
         self.order = count()
         self.asked = 0
@@ -265,7 +270,7 @@ class Chaos:
             leaf = int(self.random.choice(self.tree.leaves))
         query.ticket, query.polled = next(self.names), self.pool_clock(time)
         self.of_ticket[query.ticket], self.leaf_of[query.ticket] = query, leaf
-        token = f"{query.person} {period}"
+        token = self.token_of[query.ticket] = f"{query.person} {period}"
         self.act(self.pool.deposit(query.ticket, token, period, leaf, self.pool_clock(time)), time)
 
     def again(self, query: Query, ticket: str, time: float) -> None:
@@ -342,3 +347,8 @@ class Chaos:
         for item in batch.items:
             person = self.of_ticket[item.ticket].person
             self.entries.append((time, person, self.leaf_of[item.ticket], item.node))
+            self.heard[self.token_of[item.ticket]] = time, self.leaf_of[item.ticket]
+        people = [self.heard[token] for token in batch.people if token.endswith(f" {batch.period}")]
+        node, reach = batch.items[0].node, self.world.window * (1 + 1e-12)
+        near = sum(time - at <= reach and node in self.tree.paths[leaf] for at, leaf in people)
+        self.unproved += near < self.world.k or len(set(batch.people)) != self.world.k

@@ -46,7 +46,7 @@ def test_a_join_file_is_read_as_it_was_written_and_only_if_signed(tmp_path: Path
     ):
         with pytest.raises(InputError, match="signature of the join file is wrong"):
             JoinFile.read(changed(tmp_path, **parts))
-    with pytest.raises(InputError, match="no join file of version 2"):
+    with pytest.raises(InputError, match="no join file of version 3"):
         JoinFile.read(changed(tmp_path, **{"tacit pool": 1}))
     (tmp_path / "x").write_text("nonsense")
     with pytest.raises(InputError, match="is not JSON"):
@@ -216,7 +216,7 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
         async with pool.agent(3, ME, account=accounts[3]) as agent:
             period = (await agent.standing())["period"]
             stranger = tokens.BlindSigner()
-            begun = tokens.new_token(stranger.public, token_challenge(pool.join, period))
+            begun = tokens.new_token(stranger.public, token_challenge(pool.join, period), bytes(32))
             forged = begun.finish(tokens.sign_token(stranger, begun.request))
             for token in (bytes(354), forged, b"x" * 32):
                 said = {
@@ -234,7 +234,7 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
         signers = file.keys()
         period, signer = max(signers.items())
         secret = accounts[3].read_text().strip()
-        requests = [tokens.new_token(signer.public, b"x").request for _ in range(2)]
+        requests = [tokens.new_token(signer.public, b"x", bytes([each]) * 32).request for each in range(2)]
         first = file.sign(secret, {period: requests[0]})
         assert file.sign(secret, {period: requests[0]}) == first and len(first) == 1
         assert file.sign(secret, {period: requests[1]}) == {}

@@ -25,6 +25,7 @@ def test_no_entry_is_breached_in_worlds_that_misbehave(first: int) -> None:
         assert verdict.breaches == 0, f"world {seed}: fewer than k people match an entry"
         assert verdict.few == 0, f"world {seed}: fewer than k people could have sent an entry"
         assert chaos.sent_for_nobody == 0, f"world {seed}: a query was sent whose client had gone"
+        assert chaos.unproved == 0, f"world {seed}: a batch names others than k people of its region"
         entries += verdict.entries
     assert entries > 800
 

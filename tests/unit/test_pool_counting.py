@@ -243,7 +243,9 @@ def test_people_of_two_periods_are_not_added_up() -> None:
     assert driven.times() == [0.0] * 3 + [50.0, 50.0, 99.0]
     driven.ask("b", 2, 110.0, period=2)
     assert driven.times()[-1] == 99.0  # a and b in either period: two people, with four tokens
+    assert driven.sent[-1].period == 1 and set(driven.sent[-1].people) == {f"{each} in 1" for each in "abc"}
     driven.ask("c", 2, 111.0, period=2)
+    assert driven.sent[-1].period == 2 and set(driven.sent[-1].people) == {f"{each} in 2" for each in "abc"}
     assert driven.times()[-2:] == [111.0, 111.0]
 
 

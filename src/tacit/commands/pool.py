@@ -36,6 +36,7 @@ def create(
     issuer: str | None = None,
     keys: str | None = None,
     direct: str | None = None,
+    proof: Annotated[bool, typer.Option("--proof")] = False,
     gateway_identity: str | None = None,
     issuer_identity: str | None = None,
     secret: Path | None = None,
@@ -259,6 +260,11 @@ def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
     yield "pool and service as one party: only your leaf protects you"
     if "issuer" not in result["parties"]:
         yield "no issuer: somebody can pose as any number of the people around you"
+    if result["proof"]:
+        yield f"proof: with each answer the pool shows signatures of {k} accounts that asked. So others in"
+        yield "your region see a key of yours for one period, and when it asked; no leaf, text or address"
+    else:
+        yield f"no proof: that the pool counts {k} people honestly is believed"
     yield ""
 
 

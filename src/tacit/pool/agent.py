@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import httpx
 import platformdirs
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -34,6 +35,7 @@ from tacit.errors import InputError, ParameterError, TacitError
 from tacit.files import atomic_file
 from tacit.pool.channel import oblivious, tokens
 from tacit.pool.channel.join import Announcement, JoinFile, read_json, read_secret, token_challenge
+from tacit.pool.channel.proof import AT_ONCE, Voucher, key_digest, proves
 from tacit.pool.protocol.counting import Why
 from tacit.pool.protocol.template import without_values
 from tacit.pool.protocol.tree import Tree
@@ -63,6 +65,7 @@ class DeviceMemory:
     k: int
     window: float
     tree: Tree
+    proof: bool = False
     period: int = -1
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
@@ -84,7 +87,7 @@ class DeviceMemory:
                 given = json.loads(path.read_text(encoding="utf-8"))
                 found.k, found.window = int(given["k"]), float(given["window"])
                 found.tree = Tree.parse(given["tree"], join.template)
-                found.period = int(given["period"])
+                found.period, found.proof = int(given["period"]), bool(given.get("proof"))
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
                 found.secret = str(given.get("secret", found.secret))
@@ -100,6 +103,9 @@ class DeviceMemory:
         if join.rules.window > window:
             problem = f"the pool counts people who ask within {join.rules.window:g} s; {window:g} s {said}"
             raise InputError(problem, "If you accept a longer time, say so with `window`.")
+        if found.proof and not join.proof:
+            problem = "the pool no longer proves that k people asked."
+            raise InputError(problem, f"To join all the same, move {path} away.")
         seen = found.tree.united(join.tree)
         if seen is None:
             problem = (
@@ -107,13 +113,18 @@ class DeviceMemory:
             )
             remedy = f"A tree may only merge and split leaves. To join all the same, move {path} away."
             raise InputError(problem, remedy)
-        found.k, found.window, found.tree = join.rules.k, join.rules.window, seen
+        found.k, found.window, found.tree, found.proof = join.rules.k, join.rules.window, seen, join.proof
         found.write()
         return found
 
     def own_token(self, period: int) -> bytes:
         """The token of a period where no issuer gives any: the same for who comes back, who is one person."""
         return hashlib.sha256(f"{self.secret} {period}".encode()).digest()
+
+    def key(self, period: int) -> Ed25519PrivateKey:
+        """The key of a period's token, which signs that this device asked."""
+        seed = hashlib.sha256(f"{self.secret} key {period}".encode()).digest()
+        return Ed25519PrivateKey.from_private_bytes(seed)
 
     def learn_keys(self, keys: Mapping[int, bytes]) -> None:
         """Take in the issuer's keys by period, and refuse another key for a period that is known."""
@@ -140,6 +151,7 @@ class DeviceMemory:
             "k": self.k,
             "window": self.window,
             "tree": self.tree.as_dict(),
+            "proof": self.proof,
             "period": self.period,
             "keys": self.keys,
             "tokens": {at: base64.b64encode(token).decode() for at, token in self.tokens.items()},
@@ -215,6 +227,7 @@ class Agent:
         self._transport = transport
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
         self._issuing = asyncio.Lock()
+        self._token_keys: dict[int, tokens.VerifyingKey] = {}
         self._fetching: asyncio.Task[None] | None = None
         self._http: httpx.AsyncClient
         self.last: dict[str, Any] | None = None
@@ -307,15 +320,24 @@ class Agent:
             with contextlib.suppress(TacitError):
                 await self.fetch_tokens()
 
-    async def fetch_tokens(self) -> None:
-        """Fetch a token for every period that the issuer has a key for, in one batch."""
-        assert self._account is not None
+    async def _learn_token_keys(self) -> Announcement:
         announced = await self._announced("issuer")
         self.memory.learn_keys(announced.tokens)
+        self._token_keys = {at: tokens.VerifyingKey.from_bytes(key) for at, key in announced.tokens.items()}
+        return announced
+
+    async def fetch_tokens(self) -> None:
+        """Fetch a token for every period that the issuer has a key for, in one batch."""
+        announced = await self._learn_token_keys()
+
+        def begin(at: int, key: tokens.VerifyingKey) -> tokens.PendingToken:
+            nonce = key_digest(self.memory.key(at).public_key().public_bytes_raw())
+            return tokens.new_token(key, token_challenge(self.join, at), nonce)
+
         begun = await asyncio.to_thread(
             lambda: {
-                at: tokens.new_token(tokens.VerifyingKey.from_bytes(key), token_challenge(self.join, at))
-                for at, key in announced.tokens.items()
+                at: begin(at, key)
+                for at, key in self._token_keys.items()
                 if at not in self.memory.tokens and at >= self.memory.period
             }
         )
@@ -394,28 +416,33 @@ class Agent:
             "leaf": self.leaf,
             "sealed": base64.b64encode(sealed.data).decode(),
         }
+        slot = self._slot()
         said: dict[str, Any] = {"state": "held"}
         try:
-            said = await self._ask("/deposit", deposit)
+            said = await self._ask("/deposit", deposit | self._voucher(period))
             polls = iter(_POLLS)
             while said.get("state") == "held":
                 left = until - time.monotonic()
                 if left <= 0:
                     return None
                 await asyncio.sleep(min(next(polls, _POLLS[-1]), left))
+                if self.join.proof and self._slot() != slot:  # others count on having heard lately
+                    slot = self._slot()
+                    await self._ask("/deposit", deposit | self._voucher(period))
                 said = await self._ask("/collect", {"ticket": ticket})
         finally:
             if said.get("state") == "held":
                 with contextlib.suppress(TacitError, TimeoutError):
                     async with asyncio.timeout(5.0):
                         await self._ask("/withdraw", {"ticket": ticket})
-        return await self._result(said, sealed)
+        return await self._result(said, sealed, ticket)
 
     async def _result(
-        self, said: Mapping[str, Any], sealed: oblivious.SealedRequest
+        self, said: Mapping[str, Any], sealed: oblivious.SealedRequest, ticket: str
     ) -> dict[str, Any] | None:
         if said.get("state") == "answered":
-            return self._opened(sealed, base64.b64decode(str(said["answer"])))
+            answer = self._opened(sealed, base64.b64decode(str(said["answer"])))
+            return answer | (await self._proved(ticket) if self.join.proof else {})
         if said.get("state") == "unanswered":
             raise oblivious.RelayedError("the query was sent, but its answer was lost.")
         why, before = said.get("why"), self.memory.period
@@ -423,11 +450,43 @@ class Agent:
             self.memory.enter(said["period"])
         if why == Why.LEAF:
             raise InputError("the pool does not accept this device's leaf.", "Get its present join file.")
+        if why == Why.CLOCK:
+            raise InputError("this device's clock is off; a proof that k people asked goes by it.", "Set it.")
         if why == Why.UNREADABLE:
             self._keys.pop("gateway", None)
         if why != Why.PERIOD or self.memory.period == before:
             await asyncio.sleep(_RANDOM.uniform(0.5, 2.0))
         return None
+
+    def _slot(self) -> int:
+        return int(time.time() / self.join.rules.window)
+
+    def _voucher(self, period: int) -> dict[str, str]:
+        """What a deposit has besides where the pool proves that k people asked."""
+        if not self.join.proof:
+            return {}
+        signed = Voucher.signed(self.memory.key(period), self.join, self.leaf, time.time())
+        return {"voucher": signed.to_text()}
+
+    async def _proved(self, ticket: str) -> dict[str, Any]:
+        """Have the pool prove that k people asked from inside the region of the query that was answered."""
+        assert self.last is not None
+        node, shown, period = self.last["node"], list[Voucher](), -1
+        try:
+            for part in range(-(-self.join.rules.k // AT_ONCE)):
+                said = await self._ask("/proof", {"ticket": ticket, "part": part})
+                shown += map(Voucher.parse, said["vouchers"])
+                period = said["period"]
+            if period not in self._token_keys:
+                await self._learn_token_keys()
+            proved = proves(self.join, self._token_keys[period], period, node, shown, time.time())
+        except (InputError, KeyError, TypeError, ValueError):
+            proved = False
+        if not proved:
+            problem = f"the query was sent, but the pool did not prove that {self.join.rules.k} people asked."
+            remedy = "If that is so again, and this device's clock is right, leave the pool."
+            raise oblivious.RelayedError(problem, remedy)
+        return {"proved": True}
 
     def _opened(self, sealed: oblivious.SealedRequest, answer: bytes) -> dict[str, Any]:
         """Open the service's answer, and see that its region contains this person."""

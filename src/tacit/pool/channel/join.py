@@ -35,11 +35,11 @@ from tacit.pool.protocol.template import Template, adult_template, parse_templat
 from tacit.pool.protocol.tree import Tree, grow_tree
 from tacit.validation import place, whole
 
-VERSION = 2
+VERSION = 3
 PARTIES = ("pool", "gateway", "issuer")
 """Who has an identity; a relay needs none."""
 
-_NAMED = ("people", "relay", "pool", "gateway", "identities", "issuer", "keys", "direct")
+_NAMED = ("people", "relay", "pool", "gateway", "identities", "issuer", "keys", "direct", "proof")
 _SECRET = re.compile(r"[0-9a-f]{64}")
 
 
@@ -135,6 +135,7 @@ class JoinFile:
         identities: of each party, in hexadecimal digits.
         direct: an address at which the engine itself may be asked without the pool, from the person's own
             address; a person must ask for that by a word of their own.
+        proof: with each answer the pool proves that k accounts asked (:mod:`tacit.pool.channel.proof`).
     """
 
     rules: Rules
@@ -147,6 +148,7 @@ class JoinFile:
     issuer: str | None = None
     keys: str = ""
     direct: str | None = None
+    proof: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", whole("people", self.people, 1))
@@ -159,6 +161,8 @@ class JoinFile:
             isinstance(each, str) and _SECRET.fullmatch(each) for each in self.identities.values()
         ):
             raise InputError(f"a join file must have an identity for each of {', '.join(needed)}.")
+        if self.proof and self.issuer is None:
+            raise ParameterError("a proof that k people asked counts accounts.", "Name an `issuer`.")
 
     @property
     def template(self) -> Template:
@@ -212,6 +216,7 @@ class JoinFile:
             "parties": {party: dict(zip(names, said, strict=True)) for party, said in learns.items()},
             "together": together,
             "direct": self.direct,
+            "proof": self.proof,
         }
 
     def write(self, path: Path, identity: Identity, *, force: bool = False) -> None:
@@ -268,6 +273,7 @@ def create_pool(
     issuer: str | None = None,
     keys: str | None = None,
     direct: str | None = None,
+    proof: bool = False,
     gateway_identity: str | None = None,
     issuer_identity: str | None = None,
     secret: str | Path | None = None,
@@ -292,6 +298,7 @@ def create_pool(
         issuer: the issuer's address; without one anybody can pose as k people.
         keys: where the one copy of all keys is, if not at the relay's address, under /keys.
         direct: the engine's own address, for people who say ``otherwise=direct``.
+        proof: show with each answer that k accounts asked, by keys of theirs that last one period.
         gateway_identity: the gateway's public identity; made in gateway.secret unless given.
         issuer_identity: the issuer's public identity; made in issuer.secret unless given.
         secret: the file with the pool's identity; made in pool.secret unless given.
@@ -313,7 +320,7 @@ def create_pool(
     identities = {"pool": signing.public, "gateway": public(gateway_identity, "gateway")}
     if issuer is not None:
         identities["issuer"] = public(issuer_identity, "issuer")
-    made = JoinFile(rules, tree, people, relay, pool, gateway, identities, issuer, keys or "", direct)
+    made = JoinFile(rules, tree, people, relay, pool, gateway, identities, issuer, keys or "", direct, proof)
     made.write(path, signing, force=force)
     return made
 

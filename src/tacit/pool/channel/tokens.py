@@ -32,6 +32,8 @@ _HASH = hashlib.sha384
 _SALT = _HASH().digest_size
 _TYPE = struct.pack(">H", TOKEN_TYPE)
 _NONCE = _DIGEST = 32
+NONCE, SIGNATURE = slice(2, 2 + _NONCE), slice(2 + _NONCE + 2 * _DIGEST, None)
+"""Where they stand in a token."""
 _PSS = bytes.fromhex(
     "303d06092a864886f70d01010a3030a00d300b0609608648016503040202a11a301806092a864886f70d0101083"
     "00b0609608648016503040202a203020130"
@@ -196,12 +198,12 @@ def blinded_token(key: VerifyingKey, message: bytes, salt: bytes, factor: int) -
     return PendingToken(key, message, hidden.to_bytes(key.length, "big"), pow(factor, -1, key.n))
 
 
-def new_token(key: VerifyingKey, asked: bytes) -> PendingToken:
-    """Begin a token with a fresh nonce, and a blinding factor that nobody else knows."""
+def new_token(key: VerifyingKey, asked: bytes, nonce: bytes) -> PendingToken:
+    """Begin a token with this nonce, and a blinding factor that nobody else knows."""
     factor = secrets.randbelow(key.n - 1) + 1
     while math.gcd(factor, key.n) != 1:
         factor = secrets.randbelow(key.n - 1) + 1
-    message = token_input(key, asked, secrets.token_bytes(_NONCE))
+    message = token_input(key, asked, nonce)
     return blinded_token(key, message, secrets.token_bytes(_SALT), factor)
 
 
@@ -214,6 +216,5 @@ def sign_token(signer: BlindSigner, request: bytes) -> bytes:
 
 def token_holds(key: VerifyingKey, asked: bytes, token: bytes) -> bool:
     """Did the issuer sign this token for this challenge (RFC 9578, section 6.4)?"""
-    size = len(_TYPE) + _NONCE + 2 * _DIGEST
-    message, signature = token[:size], token[size:]
-    return message == token_input(key, asked, message[2 : 2 + _NONCE]) and key.verify(message, signature)
+    message, signature = token[: SIGNATURE.start], token[SIGNATURE]
+    return message == token_input(key, asked, token[NONCE]) and key.verify(message, signature)

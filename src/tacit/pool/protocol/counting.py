@@ -48,6 +48,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from heapq import nlargest
+from itertools import chain, islice
 from math import inf
 
 from tacit.errors import InputError, ParameterError
@@ -112,6 +113,8 @@ class Why(StrEnum):
     """The gateway could not open it."""
     GONE = "gone"
     """Its client was not heard of."""
+    CLOCK = "clock"
+    """A proof is promised, and the device's clock is off."""
     FORGOTTEN = "forgotten"
     """The pool lost or dropped its memory: deposit again."""
 
@@ -133,12 +136,16 @@ class Batch:
         session: of the gateway, whose entries were counted; empty before the first answer.
         deadline: the latest time, by the gateway's clock, to log it.
         items: in an order that tells nothing.
+        period: of the tokens in ``people``.
+        people: k of the tokens that condition 2 counted.
     """
 
     number: str
     session: str
     deadline: float
     items: tuple[BatchItem, ...]
+    period: int
+    people: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +426,7 @@ class QueryCounter:
             mates = (held.token,) if number == held.period else ()
             found = self._counted(period, held.leaf, node, mates)
             if found >= horizon:
-                return self._send([ticket], node, found, now)
+                return self._send([ticket], node, found, number, now)
         return ()
 
     def _counted(self, period: _Period, leaf: int, node: int, mates: Collection[str]) -> float:
@@ -448,7 +455,7 @@ class QueryCounter:
                 }
                 satisfied = {ticket: held for ticket, held in chosen.items() if times[ticket] >= horizon}
                 if len(satisfied) == len(chosen):
-                    return self._send(list(chosen), node, min(times.values()), now)
+                    return self._send(list(chosen), node, min(times.values()), self.period, now)
                 chosen = satisfied
         return ()
 
@@ -467,12 +474,15 @@ class QueryCounter:
             sent += batch
         return sent
 
-    def _send(self, tickets: Sequence[str], node: int, oldest: float, now: float) -> Actions:
+    def _send(self, tickets: Sequence[str], node: int, oldest: float, period: int, now: float) -> Actions:
         """Form a batch; it may be logged while what was counted lies within the window."""
+        mates = {held.token for held in map(self._tickets.__getitem__, tickets) if held.period == period}
+        others = (token for _, token in reversed(self._periods[period].inside[node].order))
+        people = islice(chain(sorted(mates), (each for each in others if each not in mates)), self.rules.k)
         number = self._draw()
         items = tuple(BatchItem(ticket, node) for ticket in sorted(tickets))
         for ticket in tickets:
             self._held.pop(ticket).batch = number
         self._batches[number] = items
         deadline = min(oldest, self._now(now)) + self.rules.window
-        return (Batch(number, self._session, deadline, items),)
+        return (Batch(number, self._session, deadline, items, period, tuple(people)),)

@@ -4,7 +4,7 @@ Sealed inside Oblivious HTTP, a device asks for four things: ``/deposit`` takes 
 with its ticket, ``/collect`` asks whether the answer is there, ``/withdraw`` takes a query back, and
 ``/standing`` says what is promised, which period it is, and how many people ask. When a query goes out is the
 machine's decision (:mod:`tacit.pool.protocol.counting`); this module gives it time, letters and a way to the
-gateway.
+gateway. If the join file says so, ``/proof`` shows that k people asked (:mod:`tacit.pool.channel.proof`).
 """
 
 import asyncio
@@ -31,6 +31,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
 from tacit.pool.channel import oblivious, tokens
 from tacit.pool.channel.join import Announcement, Identity, JoinFile, create_pool, token_challenge
+from tacit.pool.channel.proof import AT_ONCE, OFF, Voucher, key_digest, slots
 from tacit.pool.protocol import gateway as log
 from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Why, next_period
 from tacit.pool.server import front
@@ -46,7 +47,7 @@ _TRIES = 3
 _PAUSE = 1.0
 _GATEWAY_SECONDS = 25.0
 _SEALED = oblivious.QUERY_SIZE + 128
-_TOKEN = 512
+_TOKEN, _VOUCHER = 512, 136
 
 
 class TokenKeys:
@@ -160,18 +161,24 @@ class _Worker:
         self._token_keys = None if pool.join.issuer is None else TokenKeys(pool.join, self._client)
         self._counter: QueryCounter | None = None
         self._sealed: dict[str, str] = {}
+        self._vouchers: dict[int, dict[str, tuple[int, Voucher]]] = {}
+        """By period and token: the leaf, and the latest voucher."""
         self._sending: set[asyncio.Task[None]] = set()
         self._looked = float("-inf")
         self._ends = float("-inf")
         self._doubted = False
         token, sealed, ticket = front.base64_of(_TOKEN), front.base64_of(_SEALED), {"ticket": front.NAME}
         deposit = ticket | {"token": token, "period": front.WHOLE, "leaf": front.WHOLE, "sealed": sealed}
-        self.endpoints = (
+        self.endpoints: tuple[front.Endpoint, ...] = (
             front.Endpoint("/deposit", self.deposit, deposit),
             front.Endpoint("/collect", self.collect, ticket),
             front.Endpoint("/withdraw", self.withdraw, ticket),
             front.Endpoint("/standing", self.standing, {}),
         )
+        if self.join.proof:
+            deposit["voucher"] = front.base64_of(_VOUCHER)
+            part = front.Endpoint("/proof", self.proof, ticket | {"part": front.WHOLE})
+            self.endpoints = (*self.endpoints, part)
         sizes = oblivious.REQUEST_SIZE, oblivious.REPLY_SIZE
         self._front = front.SealedFront(store, self.endpoints, sizes)
 
@@ -187,6 +194,13 @@ class _Worker:
             return {"state": "refused", "why": Why.PERIOD, "period": standing["period"]}
         token = await self._admitted(given["token"], period)
         letter = ["deposit", ticket, token, period, given["leaf"], given["sealed"]]
+        if self.join.proof:
+            voucher = self._vouched(given)
+            if voucher is None:
+                return {"state": "refused", "why": Why.CLOCK, "period": period}
+            if await self.store.settled(ticket) is not None:
+                letter[0] = "vouched"  # for a query that is held
+            letter.append(voucher)
         if not await self.store.post(letter):
             return {"state": "refused", "why": Why.FULL, "period": period}
         await self.store.open(ticket)
@@ -202,6 +216,20 @@ class _Worker:
         elif len(token) < 16:
             raise InputError("a token has at least 16 bytes.")
         return hashlib.sha256(token).hexdigest()[:32]
+
+    def _vouched(self, given: Mapping[str, Any]) -> str | None:
+        """The voucher of a deposit, with its token's signature; None if it is not of the present time."""
+        found, token, leaf = Voucher.parse(given["voucher"]), base64.b64decode(given["token"]), given["leaf"]
+        own = token[tokens.NONCE] == key_digest(found.key)
+        if not (own and leaf in self.join.tree.paths and found.holds(self.join, leaf)):
+            raise InputError("a voucher must be signed with its token's key, for its leaf.")
+        present = slots(self.clock(), self.join.rules.window, OFF)
+        return replace(found, token=token[tokens.SIGNATURE]).to_text() if found.slot in present else None
+
+    async def proof(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Show that k people asked from inside the region of an answered query, some of them at a time."""
+        found = await self.store.settled(f"{given['ticket']} {given['part']}")
+        return found or {"period": None, "vouchers": []}
 
     async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
         """Say whether the answer to a query is there, and give it."""
@@ -267,6 +295,7 @@ class _Worker:
             # Numbers run ahead of a clock that was set back; a period is no longer for that.
             self._ends = min((number + 1) * rules.period, now + rules.period)
             await self._do(counter.open_period(number))
+            self._vouchers = {number: {}} | dict(sorted(self._vouchers.items())[-1:])
             self._count_leaves(counter, int(now // 86_400))
             self._looked = float("-inf")
         if now - self._looked >= _EVERY or now < self._looked:
@@ -310,11 +339,19 @@ class _Worker:
     async def _read(self, counter: QueryCounter, letter: list[Any]) -> None:
         kind, ticket, *rest = letter
         now = self.clock()
-        if kind == "deposit":
+        if kind == "vouched":
+            token, period, leaf, _, voucher = rest
+            counter.polled(ticket, now)
+            if self._vouchers.get(period, {}).get(token, (None,))[0] == leaf:
+                self._vouchers[period][token] = leaf, Voucher.parse(voucher)
+        elif kind == "deposit":
             if counter.polled(ticket, now):
                 return  # a repeat of what is held, or on its way
-            token, period, leaf, self._sealed[ticket] = rest
-            await self._do(counter.deposit(ticket, token, period, leaf, now))
+            token, period, leaf, self._sealed[ticket], *vouched = rest
+            actions = counter.deposit(ticket, token, period, leaf, now)
+            if vouched and counter.polled(ticket, now):  # it was not refused: this is the token's leaf
+                self._vouchers[period][token] = leaf, Voucher.parse(*vouched)
+            await self._do(actions)
         elif kind == "gave up":
             counter.gave_up(ticket)
             if not counter.polled(ticket, now):
@@ -365,13 +402,25 @@ class _Worker:
         said = None if found is None else _answer(found)
         now = self.clock()
         if found is not None and isinstance(said, log.Logged):
-            answers = found.get("answers") or [None] * len(batch.items)
+            answers, parts = found.get("answers") or [None] * len(batch.items), self._proof(batch)
             for item, text in zip(batch.items, answers, strict=True):
                 self._sealed.pop(item.ticket, None)
+                for at, part in enumerate(parts):
+                    await self.store.settle(f"{item.ticket} {at}", part)
                 result = {"state": "answered", "answer": text} if text else {"state": "unanswered"}
                 await self.store.settle(item.ticket, result)
         over = counter.answered(batch.number, said, now) if said else counter.lost(batch.number, now)
         await self._do(over)
+
+    def _proof(self, batch: Batch) -> list[dict[str, Any]]:
+        """The vouchers of those who were counted for a batch, in the parts that devices ask for."""
+        if not self.join.proof:
+            return []
+        node, known = batch.items[0].node, self._vouchers.get(batch.period, {})
+        vouched = [known[token] for token in batch.people if token in known]
+        shown = [each.shown_for(node, self.join.tree.paths[leaf]).to_text() for leaf, each in vouched]
+        pieces = [shown[at : at + AT_ONCE] for at in range(0, len(shown), AT_ONCE)]
+        return [{"period": batch.period, "vouchers": piece} for piece in pieces]
 
     # -- serving ------------------------------------------------------------------------------------
 
