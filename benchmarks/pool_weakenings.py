@@ -25,6 +25,7 @@ import pytest
 HOME = Path(__file__).parent.parent
 RULE = "unit/test_pool_counting property/test_pool_tree property/test_pool_rule"
 TOKENS, PARTIES, JOIN = "golden/test_token_vectors", "contract/test_pool_parties", "contract/test_pool_join"
+PROOF = "contract/test_pool_proof"
 COUNTING, GATEWAY, TREE = (f"src/tacit/pool/protocol/{name}.py" for name in ("counting", "gateway", "tree"))
 SHARED = "numpy pyarrow.parquet httpx starlette.applications uvicorn cryptography pyhpke typer rich redis"
 """What tests import besides what is weakened: imported once."""
@@ -110,8 +111,8 @@ PROTOCOL: list[tuple[str, str, str, str]] = [
      "chosen = {t: held for t, held in waiting.items() if node in self.tree.paths[held.leaf]}",
      "chosen = dict(waiting)"),
     ("who leaves a set stays counted", COUNTING, "if len(satisfied) == len(chosen):", "if satisfied:"),
-    ("a set has the best deadline of its members", COUNTING, "node, min(times.values()), now)",
-     "node, max(times.values()), now)"),
+    ("a set has the best deadline of its members", COUNTING, "node, min(times.values()), self.period",
+     "node, max(times.values()), self.period"),
     ("items stand in the order of their coming", COUNTING, "for ticket in sorted(tickets))", "for ticket in tickets)"),
     ("any number is held", COUNTING, "len(self._tickets) >= capacity or", "False or"),
     ("a token may hold any number", COUNTING, "self._each[token] >= self.rules.each", "False"),
@@ -141,7 +142,7 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
      "    factor = 3\n    while", TOKENS),
     ("the signer blinds by a fixed number", POOL + "channel/tokens.py", "mine = secrets.randbelow(n - 2) + 2", "mine = 3", TOKENS),
     ("a fault while signing is given out", POOL + "channel/tokens.py", "if pow(power, e, n) != number:", "if False:", TOKENS),
-    ("a token is good for any challenge", POOL + "channel/tokens.py", "return message == token_input(key, asked, message[2 : 2 + _NONCE]) and",
+    ("a token is good for any challenge", POOL + "channel/tokens.py", "return message == token_input(key, asked, token[NONCE]) and",
      "return", TOKENS),
     ("queries leave at once", POOL + "agent.py", "await asyncio.sleep(_RANDOM.uniform(0, self.delay))", "pass", PARTIES),
     ("texts are not padded", POOL + "agent.py", "request.to_bytes(oblivious.QUERY_SIZE)", "request.to_bytes()", PARTIES),
@@ -184,6 +185,27 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
     ("a device takes a tree that was cut anew", POOL + "agent.py", "if seen is None:", "if seen is None and not (seen := join.tree):", JOIN),
     ("a device takes a tree with small leaves", POOL + "agent.py", "self.join.check_leaves()", "pass", JOIN),
     ("a device forgets merged cuts", POOL + "agent.py", "found.tree.united(join.tree)", "join.tree", JOIN),
+    ("a proof counts vouchers, not keys", POOL + "channel/proof.py", "        each.key\n        for each", "        each\n        for each", PROOF),
+    ("a proof with k - 1 keys", POOL + "channel/proof.py", "return len(people) >= join.rules.k", "return len(people) >= join.rules.k - 1", PROOF),
+    ("a proof of any slot", POOL + "channel/proof.py", "if each.slot in recent\n        and", "if", PROOF),
+    ("a proof of an older slot", POOL + "channel/proof.py", "slots(now, join.rules.window, 2)", "slots(now, join.rules.window, 4)", PROOF),
+    ("a proof without tokens", POOL + "channel/proof.py", "        and token_holds(", "        or token_holds(", PROOF),
+    ("a voucher's signature is not checked", POOL + "channel/proof.py", "return is_signed(self.key.hex(), _statement(join, self.slot, chain), self.signature.hex())",
+     "return True", PROOF),
+    ("a voucher is for any pool", POOL + "channel/proof.py", "asked {join.digest} {slot}", "asked {slot}", PROOF),
+    ("a voucher is for any slot", POOL + "channel/proof.py", "asked {join.digest} {slot}", "asked {join.digest}", PROOF),
+    ("a voucher has no salt", POOL + "channel/proof.py", "secrets.token_bytes(32)", "bytes(32)", PROOF),
+    ("a voucher shows its leaf's salt", POOL + "channel/proof.py", "return replace(self, below=_climbed(self.below, path[: path.index(node)]))", "return self", PROOF),
+    ("a voucher of another key is taken", POOL + "server/pool.py", "own = token[tokens.NONCE] == key_digest(found.key)", "own = True", PROOF),
+    ("a voucher for another leaf is taken", POOL + "server/pool.py", "and found.holds(self.join, leaf)", "", PROOF),
+    ("a voucher of any time is taken", POOL + "server/pool.py", "if found.slot in present else None", "", PROOF),
+    ("who is held does not sign again", POOL + "agent.py", "if self.join.proof and self._slot() != slot:", "if False:", PROOF),
+    ("what was not proved is answered", POOL + "agent.py", "if not proved:", "if False:", PROOF),
+    ("a device forgets that proof was promised", POOL + "agent.py", "if found.proof and not join.proof:", "if False:", PROOF),
+    ("a proof without an issuer", POOL + "channel/join.py", "if self.proof and self.issuer is None:", "if False:", PROOF),
+    ("a batch names the oldest people", COUNTING, "in reversed(self._periods[period].inside[node].order))", "in self._periods[period].inside[node].order)", RULE),
+    ("a batch names people twice", COUNTING, "(each for each in others if each not in mates)", "others", RULE),
+    ("a batch names people of the other period", COUNTING, "return self._send([ticket], node, found, number, now)", "return self._send([ticket], node, found, self.period, now)", RULE),
 ]  # fmt: skip
 WEAKENINGS = [(*each, RULE) for each in PROTOCOL] + CHANNEL
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from tacit.errors import ParameterError
 
@@ -88,6 +89,21 @@ def place(name: str, value: Any) -> Path:
     if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes) or value == "":
         raise ParameterError.outside(name, shown(value), "the path of a file or folder")
     return Path(value)
+
+
+def socks(name: str, value: Any) -> str:
+    """Return the address of a SOCKS proxy."""
+    with suppress(ValueError, AttributeError, TypeError):
+        parts = urlsplit(value)
+        if (
+            parts.scheme in ("socks5", "socks5h")
+            and parts.hostname
+            and parts.port
+            and "@" not in parts.netloc
+        ):
+            return str(value)
+    rule = "of the form socks5://HOST:PORT, without a password; for Tor, socks5://127.0.0.1:9050"
+    raise ParameterError(f"the address of the `{name}` must be {rule}.")
 
 
 def moment(name: str, value: Any) -> datetime | None:

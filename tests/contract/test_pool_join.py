@@ -74,6 +74,14 @@ def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) 
     assert oct(memory.stat().st_mode)[-3:] == "600" and "Redmond" not in memory.read_text()
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"patience": -1.0}, {"delay": -1.0}, {"proxy": "foo"}, {"proxy": "http://x:1"}]
+)
+def test_a_device_refuses_options_that_make_no_sense(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=min(wrong)):
+        Agent(make_join(tmp_path), ME, memory=tmp_path / "memory.json", **wrong)
+
+
 def test_a_device_refuses_a_tree_that_was_cut_anew(tmp_path: Path) -> None:
     memory, tree = tmp_path / "memory.json", small_tree(3)
     root = Tree(tree.template, (None,))

@@ -39,7 +39,7 @@ from tacit.pool.channel.proof import AT_ONCE, Voucher, key_digest, proves
 from tacit.pool.protocol.counting import Why
 from tacit.pool.protocol.template import without_values
 from tacit.pool.protocol.tree import Tree
-from tacit.validation import place, real, whole
+from tacit.validation import place, real, socks, whole
 
 Otherwise = Literal["hold", "direct"]
 _LARGEST_BODY = 200_000
@@ -219,11 +219,14 @@ class Agent:
             real("delay", delay),
             otherwise,
         )
+        for name in ("patience", "delay"):
+            if getattr(self, name) < 0:
+                raise ParameterError.outside(name, getattr(self, name), "at least 0")
         self._account = None if account is None else read_secret(place("account", account))
         self.memory = DeviceMemory.opened(
             None if memory is None else place("memory", memory), self.join, k, window
         )
-        self._proxy = None if proxy is None else proxy.replace("socks5://", "socks5h://", 1)
+        self._proxy = None if proxy is None else socks("proxy", proxy).replace("socks5://", "socks5h://", 1)
         self._transport = transport
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
         self._issuing = asyncio.Lock()

@@ -27,6 +27,7 @@ import httpcore
 import socksio
 
 from tacit.errors import InputError
+from tacit.validation import socks
 from tacit.web.engines.interface import Answer, EngineDescription, Outgoing, Upstream, outgoing_request
 
 Recorder = Callable[[str, bytes], Awaitable[None]]
@@ -89,7 +90,7 @@ class EngineClient:
 
     def __init__(self, limits: Limits | None = None, proxy: str | None = None) -> None:
         self.limits = limits or Limits()
-        self._proxy = None if proxy is None else _checked_proxy(proxy)
+        self._proxy = None if proxy is None else socks("proxy", proxy)
         self._pools: dict[tuple[str, bool], httpcore.AsyncConnectionPool] = {}
         self._health: dict[str, _Health] = {}
 
@@ -251,20 +252,6 @@ class EngineClient:
             else:
                 self._pools[key] = httpcore.AsyncSOCKSProxy(self._proxy, **options)
         return self._pools[key]
-
-
-def _checked_proxy(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if parts.scheme not in {"socks5", "socks5h"} or not parts.hostname or not port or "@" in parts.netloc:
-        raise InputError(
-            "the address of the proxy is not of the form socks5://HOST:PORT, without a password.",
-            "For Tor: socks5://127.0.0.1:9050.",
-        )
-    return address
 
 
 def _usable(status: int, headers: dict[str, str], body: bytes) -> bytes:
