@@ -242,7 +242,7 @@ def audit_groups(
         parts["tables"].insert(0, table("The language attacker", made["language"], columns, (1,), caption))
         parts["measured"]["language"] = made["language"]
         gained = f"{told['by_language']:.1%}, without the groups for {told['without']:.1%}"
-        parts["sentence"] += f" Who knows one term of a person names another for {gained}."
+        parts["sentence"] += f" Anyone who knows one term of a person names another for {gained}."
     return GuardAudit(audit="groups", sensitive=not flag("synthetic", synthetic), **parts)
 
 

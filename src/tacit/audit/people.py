@@ -103,7 +103,7 @@ def audit_people(
         about=f"A log of {users:,} people. The first row is how many of 100 are found; in the others a coin "
         "was thrown for a real person's rare query, and guessed from the release.",
         held=(),
-        sentence=f"Who knows {known_most['known']} searches finds {known_most['found']:,} of "
+        sentence=f"Anyone who knows {known_most['known']} searches finds {known_most['found']:,} of "
         f"{known_most['tried']:,} people behind hashed ids; exact counts give {guessed[0]['right']} of "
         f"{guessed[0]['guesses']} secrets away; under noise "
         f"{most:.0%} of guesses were right at most. What ε promises is the worst case.",

@@ -128,7 +128,7 @@ def _needed(found: Measurements, released_people: float) -> str:
     if not said:
         return ""
     return (
-        f"People whom ε = 1 would need: {'; '.join(said)}. Extrapolated: counts grow with people and noise "
+        f"People needed at ε = 1: {'; '.join(said)}. Extrapolated: counts grow with people and noise "
         "shrinks with ε, so that a release depends on people times ε, about."
     )
 

@@ -92,8 +92,8 @@ def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str
 def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
     cost = figures(plan)
     lines = [
-        f"{_listed(plan)} of each user are counted, at most {_bound(plan)}, drawn by lot. Who has more is "
-        "counted in these alone: give a larger bound if many have.",
+        f"{_listed(plan)} of each user are counted, at most {_bound(plan)}, drawn by lot. A user with more "
+        "is counted in these alone: give a larger bound if many have.",
         "With so few items a user one noisy count of each finds more than rounds of noise. An item needs "
         f"about {cost['even_chance_at']:.0f} users for an even chance to appear.",
     ]
