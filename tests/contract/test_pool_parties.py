@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.pool_parties import Parties, parties
+from tests.pool_parties import Parties, make_join, parties
 
 from tacit import Agent, InputError, Pool
 from tacit.pool import agent as agent_module
@@ -532,6 +532,12 @@ def test_what_a_device_says_of_a_person_does_not_reach_the_engine(tmp_path: Path
         assert "name" not in sent["person"] and sent["person"].get("age") != "30"
 
     run(tmp_path, work)
+
+
+def test_a_gateway_refuses_what_is_no_address_of_an_engine(tmp_path: Path) -> None:
+    join = make_join(tmp_path)
+    with pytest.raises(InputError, match="engine must be an address"):
+        gateway_module.Gateway(join, Identity.kept(tmp_path / "gateway.secret"), "engine.example")
 
 
 def test_answers_are_cut_to_the_size_that_all_have() -> None:

@@ -198,3 +198,45 @@ def test_sealed_requests_are_opened_once_by_all_workers(server: RedisServer, tmp
                         assert again.status_code == 400 and "second time" in again.text
 
     asyncio.run(work())
+
+
+def test_a_store_that_is_away_is_said_and_no_server_fails(tmp_path: Path) -> None:
+    from tacit import Pool
+    from tacit.pool.channel import oblivious
+
+    make_join(tmp_path)
+    pool = Pool(tmp_path / "pool.join", tmp_path / "pool.secret", redis="redis://127.0.0.1:1/0")
+
+    async def work() -> None:
+        transport = httpx.ASGITransport(pool.app())
+        async with httpx.AsyncClient(transport=transport, base_url="http://pool.test") as client:
+            kind = {"content-type": oblivious.REQUEST_TYPE}
+            for answer in (await client.get("/keys"), await client.post("/", content=b"x", headers=kind)):
+                assert answer.status_code == 503 and "store is away" in answer.text
+
+    asyncio.run(work())
+
+
+def test_a_proof_is_kept_where_all_workers_find_it(server: RedisServer, tmp_path: Path) -> None:
+    from tests.pool_parties import parties
+
+    from tacit.pool.server.issuer import IssuerFile
+
+    accounts = [tmp_path / f"{number}.account" for number in range(3)]
+
+    async def work() -> None:
+        file = IssuerFile(tmp_path / "accounts.db")
+        for path in accounts:
+            file.new_account(path)
+        parts = {"store": RedisStore(server.url, "d")}
+        async with parties(tmp_path, issuer=True, proof=True, parts=parts) as pool:
+
+            async def one(number: int) -> Any:
+                record = {"age": 30 + number, "place": "Redmond"}
+                async with pool.agent(number, record, account=accounts[number]) as agent:
+                    return await agent.search("tea")
+
+            found = await asyncio.gather(*(one(number) for number in range(3)))
+            assert [each["proved"] for each in found] == [True] * 3
+
+    asyncio.run(work())

@@ -112,7 +112,8 @@ def checked(public: str, given: Mapping[str, Any], what: str) -> dict[str, Any]:
     return content
 
 
-def _address(name: str, text: object) -> str:
+def address(name: str, text: object) -> str:
+    """An address of a server, as it may stand in a join file."""
     parts = urlsplit(text if isinstance(text, str) else "")
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
         raise ParameterError.outside(name, repr(text), "an address such as https://relay.example/")
@@ -155,7 +156,7 @@ class JoinFile:
         object.__setattr__(self, "keys", self.keys or f"{self.relay.rstrip('/')}/keys")
         for name in ("relay", "pool", "gateway", "keys", "issuer", "direct"):
             if getattr(self, name) is not None or name not in ("issuer", "direct"):
-                object.__setattr__(self, name, _address(name, getattr(self, name)))
+                object.__setattr__(self, name, address(name, getattr(self, name)))
         needed = [party for party in PARTIES if party != "issuer" or self.issuer is not None]
         if sorted(self.identities) != sorted(needed) or not all(
             isinstance(each, str) and _SECRET.fullmatch(each) for each in self.identities.values()

@@ -28,7 +28,7 @@ from starlette.routing import Route
 from tacit.bodies import read_body
 from tacit.errors import InputError
 from tacit.pool.channel import oblivious
-from tacit.pool.channel.join import Announcement, Identity, JoinFile, is_signed
+from tacit.pool.channel.join import Announcement, Identity, JoinFile, address, is_signed
 from tacit.pool.protocol.gateway import Answer, GatewayLog, Logged
 from tacit.pool.protocol.template import Template
 from tacit.pool.server.front import HEADERS, KeyRing, digest_of, opened_with, public_keys, server
@@ -185,7 +185,8 @@ class Gateway:
     ) -> None:
         if identity.public != join.identities["gateway"]:
             raise InputError("this is not the identity that the join file names for its gateway.")
-        self.join, self.identity, self.engine, self.clock = join, identity, engine, clock
+        self.join, self.identity, self.clock = join, identity, clock
+        self.engine = address("engine", engine)
         self.state = state or GatewayState(join.rules.window)
         self._client = oblivious.http_client(transport, _SECONDS)
         self._turn = asyncio.Semaphore(_ASKED_AT_ONCE)

@@ -15,9 +15,10 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,22 @@ class Pool:
         """
         own = MemoryStore() if self.redis is None else RedisStore(self.redis, self.join.digest[:16])
         return _Worker(self, store or own, transport, clock).app()
+
+
+def _unless_away(handle: Callable[[Any, Request], Awaitable[Response]]) -> Callable[..., Any]:
+    """Answer that the store is away where it is."""
+
+    @wraps(handle)
+    async def answer(self: Any, request: Request) -> Response:
+        try:
+            return await handle(self, request)
+        except Exception as error:
+            if not isinstance(error, OSError) and not type(error).__module__.startswith("redis"):
+                raise
+            headers = {"retry-after": "1", **front.HEADERS}
+            return JSONResponse({"error": "the pool's store is away"}, 503, headers)
+
+    return answer
 
 
 class _Worker:
@@ -424,20 +441,16 @@ class _Worker:
 
     # -- serving ------------------------------------------------------------------------------------
 
+    @_unless_away
     async def keys(self, _request: Request) -> Response:
         """The key to seal requests for, drawn at this start and signed by the pool's identity."""
         said = Announcement("pool", self.join.digest, front.public_keys(await self.store.secrets()))
         return JSONResponse(said.as_dict(self.identity), headers=front.HEADERS)
 
+    @_unless_away
     async def take(self, request: Request) -> Response:
         """A sealed request (message/ohttp-req), answered by a sealed response of one length."""
-        try:
-            return await self._front.take(request)
-        except Exception as error:
-            if not isinstance(error, OSError) and not type(error).__module__.startswith("redis"):
-                raise
-            headers = {"retry-after": "1", **front.HEADERS}
-            return JSONResponse({"error": "the pool's store is away"}, 503, headers)
+        return await self._front.take(request)
 
     def app(self) -> Starlette:
         """The ASGI application."""
