@@ -57,7 +57,7 @@ def test_engines_are_added_turned_off_and_one_always_stays(page: ServedPage, bro
     assert [one.name for one in page.site.engines] == ["local"]
     assert "must stay" in page.post(browser, "/settings/engine/change", name="local", action="off").text
     refused = page.post(browser, "/settings/engine", kind="searxng", address="ftp://a.example")
-    assert "not added" in refused.text
+    assert "Nothing was changed" in refused.text
     page.post(browser, "/settings/engine", kind="embedded")
     page.post(browser, "/settings/engine/change", name="local", action="off")
     assert "Tacit’s dictionary" in browser.get("/search?q=java").text
@@ -144,8 +144,8 @@ def test_wrong_numbers_are_refused_and_a_change_is_undone(page: ServedPage, brow
     assert "Nothing was changed" in page.post(browser, "/settings", safe="9").text
     answer = page.post(browser, "/settings", language="de")
     assert page.site.settings.language == "de"
-    key = re.search(r'action="[^"]*(/undo/[^?"]+)', answer.text)
-    assert key is not None
-    page.post(browser, key[1], back="/settings")
+    notice = re.search(r'name="notice" value="([^"]+)"', answer.text)
+    assert notice is not None
+    page.post(browser, "/undo", notice=notice[1], back="/settings")
     assert page.site.settings.language == ""
-    assert "cannot be undone" in page.post(browser, key[1], back="/settings").text
+    assert "cannot be undone" in page.post(browser, "/undo", notice=notice[1], back="/settings").text

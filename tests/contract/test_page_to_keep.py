@@ -189,9 +189,9 @@ def test_rules_are_one_click_on_the_result_and_ask_nobody_again(
     answer = page.post(browser, "/settings/rule", action="pin", pattern=hosts[-1], back="/search?q=java")
     assert titles(answer.text)[0] == last
     assert "Your rule: pin" in answer.text and "undo my rule" in answer.text
-    undo = re.findall(r'action="[^"]*(/undo/[^"?]+)', answer.text)[0]
+    notice = re.findall(r'name="notice" value="([^"]+)"', answer.text)[0]
     back = html.unescape(re.findall(r'name="back" value="([^"]+)"', answer.text)[0])
-    undone = page.post(browser, undo, back=back)  # as the button beside the notice does
+    undone = page.post(browser, "/undo", notice=notice, back=back)  # as the button beside the notice does
     assert undone.url.path.endswith("/search") and titles(undone.text)[0] not in {first, last}
     assert "back as it was" in undone.text and "1 blocked" in undone.text
     assert len(engine.requests) == 1
@@ -222,7 +222,7 @@ def test_a_lens_narrows_on_the_device_and_tells_the_sites_only_when_asked_to(
     assert b"site%3Acoffee1-8.example+OR+site%3Acoffee1-5.example" in engine.requests[-1]
     page.post(browser, "/settings/lens", name="Drinks", sites="")
     assert len(titles(browser.get("/search?q=java&lens=Drinks").text)) == 9
-    assert "not stored" in page.post(browser, "/settings/lens", name="x", sites="not_a_site!").text
+    assert "Nothing was changed" in page.post(browser, "/settings/lens", name="x", sites="not_a_site!").text
 
 
 def test_addresses_dates_words_and_names_that_could_pass_for_others(browser: httpx.Client) -> None:

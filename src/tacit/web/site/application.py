@@ -36,6 +36,7 @@ def page_application(site: Site) -> Starlette:
         routes=[
             *[route for page in pages for route in page.routes(site)],
             *_browser_routes(site),
+            site.form("/undo", site.undo, "/profile"),
             Mount("/static", StaticFiles(directory=static)),
         ],
         middleware=[Middleware(Shield, admission=site.admission, refusal=_refusal(site))],

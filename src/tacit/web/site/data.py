@@ -21,7 +21,7 @@ from starlette.routing import Route
 from tacit.device.profile.imports import browser_histories, browsing_history
 from tacit.errors import InputError, TacitError
 from tacit.web.engines.interface import EngineDescription
-from tacit.web.site.site import Site, posted
+from tacit.web.site.site import Notice, Site
 from tacit.web.state import engines, lenses
 
 
@@ -61,14 +61,14 @@ def routes(site: Site) -> list[Route]:
     return [
         Route("/exposure", exposure.show),
         Route("/exposure/requests.txt", exposure.text),
-        Route("/exposure/forget", posted(exposure.forget), methods=["POST"]),
+        site.form("/exposure/forget", exposure.forget, "/exposure"),
         Route("/data", page.show),
         Route("/data/progress", page.progress),
         Route("/data/export", page.export),
-        Route("/data/import", posted(page.import_file, files=1), methods=["POST"]),
-        Route("/data/browser", posted(page.import_browser), methods=["POST"]),
-        Route("/data/erase", posted(page.erase), methods=["POST"]),
-        Route("/data/sign-out", posted(page.sign_out), methods=["POST"]),
+        site.form("/data/import", page.import_file, "/data", files=1),
+        site.form("/data/browser", page.import_browser, "/data"),
+        site.form("/data/erase", page.erase, "/data#erase"),
+        site.form("/data/sign-out", page.sign_out, "/data"),
     ]
 
 
@@ -96,17 +96,17 @@ class _DataPage:
         """Tell the progress of the import."""
         return JSONResponse(asdict(self._latest or _Import("nothing", finished=True)))
 
-    def import_file(self, _request: Request, form: FormData) -> Response:
+    def import_file(self, form: FormData) -> Notice:
         """Import a file that was given to the page."""
         given = form.get("file")
         if not isinstance(given, UploadFile) or not given.filename:
-            return self._site.done("/data", "Choose a file first.", problem=True)
+            return Notice("Choose a file first.", problem=True)
         folder = Path(tempfile.mkdtemp(prefix="tacit-import-"))  # readable by its owner only
         with (folder / "given").open("wb") as copy:
             shutil.copyfileobj(given.file, copy)
         return self._start("the file", folder / "given", lambda: shutil.rmtree(folder, ignore_errors=True))
 
-    def import_browser(self, _request: Request, form: FormData) -> Response:
+    def import_browser(self, form: FormData) -> Notice:
         """Import the history of a browser on this machine; its file is copied first."""
         known = {str(one.path): one for one in browser_histories()}
         chosen = known.get(str(form.get("path", "")))
@@ -114,22 +114,22 @@ class _DataPage:
             raise InputError("there is no such history.", "Choose one from the list.")
         return self._start(f"the history of {chosen.browser}", chosen.path, lambda: None)
 
-    def _start(self, what: str, path: Path, after: Callable[[], None]) -> Response:
+    def _start(self, what: str, path: Path, after: Callable[[], None]) -> Notice:
         with self._lock:
             if self._latest is not None and not self._latest.finished:
                 after()
-                return self._site.done("/data", "Another import is under way.", problem=True)
+                return Notice("Another import is under way.", problem=True)
             self._latest = job = _Import(what)
         work = (lambda running: self._learn(running, path), after)
         thread = threading.Thread(target=job.run, args=work, name="tacit-import", daemon=True)
         thread.start()
         thread.join(_PATIENCE)
         if not job.finished:
-            return self._site.done("/data", f"Importing {what}…")
+            return Notice(f"Importing {what}…")
         if job.problem:
-            return self._site.done("/data", f"Nothing was imported: {job.problem}", problem=True)
+            return Notice(f"Nothing was imported: {job.problem}", problem=True)
         known = f", {job.done - job.new:,} were known." if job.done > job.new else "."
-        return self._site.done("/data", f"{job.new:,} pages were added to your profile{known}")
+        return Notice(f"{job.new:,} pages were added to your profile{known}")
 
     def _learn(self, job: _Import, path: Path) -> int:
         pages = (
@@ -148,16 +148,10 @@ class _DataPage:
         headers = {"Content-Disposition": f'attachment; filename="tacit-{datetime.now().date()}.json"'}
         return Response(text, media_type="application/json", headers=headers)
 
-    def erase(self, _request: Request, form: FormData) -> Response:
+    def erase(self, form: FormData) -> Notice:
         """Erase the profile, the record and all choices. Only this browser stays known."""
         if str(form.get("sure", "")).strip().lower() != "erase":
-            said = "Nothing was erased: write “erase” to confirm."
-            return self._site.done("/data#erase", said, problem=True)
-        self._erased()
-        said = "Everything is erased from this machine. Engines keep what they received."
-        return self._site.done("/data", said)
-
-    def _erased(self) -> None:
+            return Notice("Nothing was erased: write “erase” to confirm.", problem=True)
         with self._site.state.transaction() as connection:
             for table in ("page_sent", "page_query"):
                 connection.execute(f"DELETE FROM {table}")
@@ -169,11 +163,12 @@ class _DataPage:
         finally:
             self._site.forget_notices()
             self._site.changed()
+        return Notice("Everything is erased from this machine. Engines keep what they received.")
 
-    def sign_out(self, request: Request, _form: FormData) -> Response:
-        """Sign out all browsers."""
+    def sign_out(self, _form: FormData) -> Notice:
+        """Sign out all browsers; the page that follows is closed to this one too."""
         self._site.admission.withdraw_all()
-        return self._site.render(request, "door.html", kind="unknown", again="")
+        return Notice("")
 
 
 _SECRET = re.compile(r"key|token|secret|passw|auth|signature|session|cookie", re.IGNORECASE)
@@ -283,15 +278,15 @@ class _ExposurePage:
             headers={"Content-Disposition": 'attachment; filename="tacit-requests.txt"'},
         )
 
-    def forget(self, _request: Request, form: FormData) -> Response:
+    def forget(self, form: FormData) -> Notice:
         """Forget the record of one query that was sent, or of all that one engine was."""
         engine, which = str(form.get("engine", "")), str(form.get("exposure", ""))
         if engine:
             gone = self._site.guard.forget(upstream=engine).exposures
-            said = f"{gone:,} records about {engine} are deleted here. It still knows what it received."
-            return self._site.done("/exposure", said)
+            return Notice(
+                f"{gone:,} records about {engine} are deleted here. It still knows what it received."
+            )
         if not (which.isascii() and which.isdigit()):
             raise InputError("say which record to forget.")
         self._site.guard.forget(exposure=int(which))
-        said = "The record is deleted here. The engine still knows what it received."
-        return self._site.done("/exposure", said)
+        return Notice("The record is deleted here. The engine still knows what it received.")

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
-from tacit.web.site.site import Site, own_address, posted
+from tacit.web.site.site import Notice, Site
 from tacit.web.topics import readable_topic
 
 _INTERESTS = "/profile#interests"
@@ -20,17 +20,13 @@ _SEVERAL = 1.5
 def routes(site: Site) -> list[Route]:
     """The routes of the profile."""
     page = _ProfilePage(site)
-    changes = {
-        "/profile/sensitive": page.sensitive,
-        "/never-sent/seen": page.seen,
-        "/profile/forget": page.forget,
-        "/profile/forget-page": page.forget_page,
-        "/undo/{key}": page.undo,
-    }
     return [
         Route("/profile", page.show),
         Route("/never-sent", page.never_sent),
-        *(Route(path, posted(one), methods=["POST"]) for path, one in changes.items()),
+        site.form("/never-sent/seen", page.seen, "/never-sent"),
+        site.form("/profile/sensitive", page.sensitive, _INTERESTS),
+        site.form("/profile/forget", page.forget, _INTERESTS),
+        site.form("/profile/forget-page", page.forget_page, "/profile#history"),
     ]
 
 
@@ -76,52 +72,38 @@ class _ProfilePage:
             ),
         )
 
-    def seen(self, _request: Request, form: FormData) -> Response:
+    def seen(self, _form: FormData) -> Notice:
         """Remember that the person has looked at the list; interests may go out from now on."""
         self._site.guard.confirm()
-        self._site.changed()
-        said = "Noted. Interests may go out with a query now, to engines that take them."
-        return self._site.done(own_address(form.get("back"), "/never-sent"), said)
+        return Notice("Noted. Interests may go out with a query now, to engines that take them.")
 
-    def sensitive(self, _request: Request, form: FormData) -> Response:
+    def sensitive(self, form: FormData) -> Notice:
         """Keep a topic of one's own out of all that leaves, or no longer."""
         label, marked = str(form.get("topic", "")), form.get("weight") != "0"
         guard, name = self._site.guard, readable_topic(label)
         before = guard.sensitive(label)
         guard.sensitive(label, float(marked))
-        self._site.changed()
         said = (
             f"“{name}” is never sent from now on, and pages about it have no influence on what is."
             if marked
             else f"“{name}” is no longer marked."
         )
-        back = own_address(form.get("back"), _INTERESTS)
-        return self._site.done(back, said, lambda: guard.sensitive(label, before))
+        return Notice(said, lambda: guard.sensitive(label, before))
 
-    def forget(self, _request: Request, form: FormData) -> Response:
+    def forget(self, form: FormData) -> Notice:
         """Forget every page about a topic."""
         label, guard = str(form.get("topic", "")), self._site.guard
         gone = guard.forget(topic=label)
-        self._site.changed()
         said = f"{gone.clicks:,} pages about “{readable_topic(label)}” are forgotten."
-        back = own_address(form.get("back"), _INTERESTS)
-        return self._site.done(back, said, lambda: guard.restore(gone.documents))
+        return Notice(said, lambda: guard.restore(gone.documents))
 
-    def forget_page(self, _request: Request, form: FormData) -> Response:
+    def forget_page(self, form: FormData) -> Notice:
         """Forget one page of the history."""
         number, guard = str(form.get("number", "")), self._site.guard
         if not (number.isascii() and number.isdigit()):
             raise InputError("say which page to forget.")
         gone = guard.forget(click=int(number))
-        self._site.changed()
-        said = "The page is forgotten."
-        return self._site.done("/profile#history", said, lambda: guard.restore(gone.documents))
-
-    def undo(self, request: Request, form: FormData) -> Response:
-        """Undo what was done last."""
-        undone = self._site.undo(request.path_params["key"])
-        said = "It is back as it was." if undone else "That cannot be undone any more."
-        return self._site.done(own_address(form.get("back"), "/profile"), said, problem=not undone)
+        return Notice("The page is forgotten.", lambda: guard.restore(gone.documents))
 
 
 def _within(label: str, labels: frozenset[str]) -> bool:

@@ -6,7 +6,7 @@ import secrets
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ from jinja2 import Environment
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from tacit import __version__
 from tacit.device import Guard
@@ -163,11 +164,33 @@ class Site:
         """Render a part of a page."""
         return self._environment.get_template(template).render(**values)
 
-    def done(self, back: str, text: str, undo: Callable[[], object] | None = None, **about: bool) -> Response:
-        """Redirect to a page that says what was done, as a :class:`Notice`."""
+    def form(self, path: str, handler: Callable[[FormData], Notice], back: str, files: int = 0) -> Route:
+        """The route of a form: ``handler`` does what it asks for, and the page that it stood on says so.
+
+        Args:
+            path: where the form is sent.
+            handler: may wait for the disk; what it refuses is said on that page too.
+            back: that page, unless the form names another.
+            files: how many files it may carry.
+        """
+
+        async def endpoint(request: Request) -> Response:
+            async with request.form(max_files=files) as form:
+                try:
+                    notice = await to_thread.run_sync(handler, form)
+                except TacitError as error:
+                    notice = Notice(f"Nothing was changed: {error}", problem=True)
+                if not notice.problem:
+                    (self.rearranged if notice.order_only else self.changed)()
+                return self._said(own_address(form.get("back"), back), notice)
+
+        return Route(path, endpoint, methods=["POST"])
+
+    def _said(self, back: str, notice: Notice) -> Response:
+        """Redirect to a page that shows the notice."""
         key = secrets.token_urlsafe(9)
         with self._lock:
-            self._notices[key] = Notice(text, undo, **about)
+            self._notices[key] = notice
             while len(self._notices) > _KEPT_NOTICES:
                 self._notices.popitem(last=False)
         address, mark, place = back.partition("#")
@@ -179,15 +202,14 @@ class Site:
         with self._lock:
             self._notices.clear()
 
-    def undo(self, key: str) -> bool:
-        """Undo what a notice tells of; False where that is not possible any more."""
+    def undo(self, form: FormData) -> Notice:
+        """Undo what a notice tells of."""
         with self._lock:
-            notice = self._notices.pop(key, None)
+            notice = self._notices.pop(str(form.get("notice", "")), None)
         if notice is None or notice.undo is None:
-            return False
+            return Notice("That cannot be undone any more.", problem=True)
         notice.undo()
-        (self.rearranged if notice.order_only else self.changed)()
-        return True
+        return Notice("It is back as it was.", order_only=notice.order_only)
 
 
 @contextmanager
@@ -207,18 +229,6 @@ def open_site(
                 yield site
         finally:
             state.close()
-
-
-def posted(
-    handler: Callable[[Request, FormData], Response], files: int = 0
-) -> Callable[[Request], Awaitable[Response]]:
-    """Make an endpoint of a handler that takes the form of a request, and may wait for the disk."""
-
-    async def endpoint(request: Request) -> Response:
-        async with request.form(max_files=files) as form:
-            return await to_thread.run_sync(handler, request, form)
-
-    return endpoint
 
 
 def _pages(documents: float) -> str:
