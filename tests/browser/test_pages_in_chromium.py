@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import sqlite3
@@ -13,8 +14,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from tests.local_server import http_answer, local_server
 from tests.page_server import ServedPage, served_page
+from tests.recorded_upstream import png
 
 from tacit.web.engines.interface import Carriage, EngineDescription
+from tacit.web.rules import Action
+from tacit.web.state import save_lens, save_rules
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -300,12 +304,55 @@ def test_without_script_everything_can_still_be_done(chromium: Any, server: Serv
     window.close()
 
 
-PAGES = ["/", "/search?q=java", "/profile", "/profile?find=disease", "/never-sent", "/exposure", "/data",
-         "/settings", "/read/coffee.n.01"]  # fmt: skip
+PAGES = ["/", "/search?q=java", "/search?q=java&order=plain&lens=Drinks", "/search?q=java&category=images",
+         "/search?q=java&category=videos", "/profile", "/profile?find=disease", "/never-sent", "/exposure",
+         "/data", "/settings", "/read/coffee.n.01", "/nowhere"]  # fmt: skip
+
+
+def everything(request: bytes, _connection: object) -> bytes:
+    """What a SearXNG answers that has something of all kinds to say."""
+    inside = f"data:image/png;base64,{base64.b64encode(png()).decode()}"
+    rows = [
+        {
+            "url": f"https://{'long' * 12}{n}.example/{'step' * 30}/page",
+            "title": f"Java {'title' * 20} {n}",
+            "content": f"Coffee from Java. {'word' * 60}",
+            "publishedDate": "2026-03-04T05:06:07",
+            "engines": ["alpha", "beta"],
+            "thumbnail": inside if n % 2 else "https://elsewhere.example/s.png",
+            "length": "4:33",
+        }
+        for n in range(6)
+    ]
+    box = {
+        "infobox": "Java",
+        "content": "An island.",
+        "attributes": [{"label": "Area", "value": "128,297 km²"}],
+    }
+    said = {"results": rows, "answers": [{"answer": "156 million."}], "corrections": ["java islands"]}
+    said |= {
+        "suggestions": ["java coffee"],
+        "infoboxes": [box],
+        "unresponsive_engines": [["gamma", "timeout"]],
+    }
+    return http_answer(json.dumps(said if b"q=java" in request else {"results": []}))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessibility_and_phone_width(chromium: Any, server: ServedPage, scheme: str) -> None:
+def test_accessibility_and_phone_width(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    with local_server(everything) as searxng:
+        engines = [
+            EngineDescription("embedded", "embedded", carriage=Carriage.HERE),
+            EngineDescription("searxng", "searxng", searxng.address),
+            EngineDescription("dead", "searxng", "http://127.0.0.1:9", timeout=1.0),
+        ]
+        with served_page(tmp_path, engines) as server:
+            save_lens(server.site.state, "Drinks", [f"{'long' * 12}1.example"])
+            save_rules(server.site.state, {f"{'long' * 12}2.example": Action.PIN})
+            look_at_every_page(chromium, server, scheme)
+
+
+def look_at_every_page(chromium: Any, server: ServedPage, scheme: str) -> None:
     axe = Axe()
     teach(server, COFFEE)
     teach(server, DISEASE, 3)
@@ -322,6 +369,7 @@ def test_accessibility_and_phone_width(chromium: Any, server: ServedPage, scheme
         found = axe.run(page).response["violations"]
         serious = [one for one in found if one["impact"] in {"serious", "critical"}]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious] == [], path
+    window.said = [one for one in window.said if "404" not in one]  # the page that is not there
     window.close()
 
 

@@ -46,9 +46,7 @@ def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
     open_to_all = {"/open", "/opensearch", "/suggest", "/static", "/favicon.ico"}
     for route in page_application(page.site).routes:
         path = re.sub(r"/\{.*", "", getattr(route, "path", ""))
-        assert path in known | open_to_all or path in {"/read", "/go", "/picture", "/clicked", ""}, (
-            path
-        )
+        assert path in known | open_to_all or path in {"/read", "/go", "/picture", "/clicked", ""}, path
 
 
 @pytest.mark.parametrize("path", PRIVATE)

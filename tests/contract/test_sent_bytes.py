@@ -136,6 +136,15 @@ def test_a_kill_loses_no_request_that_was_received(tmp_path: Path) -> None:
     assert len(recorded) - len(received) in {0, 1}  # one may have been recorded and never sent
 
 
+def test_a_record_is_on_the_disk_itself_and_not_in_its_cache(tmp_path: Path) -> None:
+    """A query among the suggestions may be lost with the power; what was sent may not."""
+    with served_page(tmp_path) as page:
+        page.site.suggestions.remember("tea", datetime.now(UTC).isoformat())
+        assert page.site.state.rows("PRAGMA synchronous") == [(1,)]  # NORMAL
+        page.site.sent.record("engine", None, "http://127.0.0.1:9", b"GET / HTTP/1.1")
+        assert page.site.state.rows("PRAGMA synchronous") == [(2,)]  # FULL
+
+
 def _search_until_it_ends(client: httpx.Client) -> None:
     with suppress(httpx.HTTPError):
         for number in range(10_000):
