@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import duckdb
 import ibis
@@ -28,6 +28,8 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSour
 
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20
+_BYTES_A_PAIR = 28
+"""Of a user and an item as the compiled loops hold them, at the peak."""
 BATCH = 1 << 17
 """Rows that are in memory at a time."""
 
@@ -38,13 +40,15 @@ class Engine:
     Its ``scratch`` is a private folder that goes with it.
     """
 
-    ordered: ClassVar[bool] = False
-    """Whether users and items are numbered in the order of their text, which takes longer."""
-
-    def __init__(self, backend: Any, scratch: Path) -> None:
+    def __init__(self, backend: Any, scratch: Path, memory: int = 0) -> None:
         self.backend = backend
         self.scratch = scratch
+        self.naming = OperatingSystemRandomness().bits(16).hex()
+        """A key for names in the place of texts: so nobody can choose texts that share a name."""
+        self._memory = memory
+        self._records = 0
         self._kept_so_far = 0
+        self._files: dict[str, Path] = {}
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
@@ -52,8 +56,16 @@ class Engine:
 
     def logs(self, paths: Iterable[str | Path]) -> Any:
         """The records of several files of one schema, as a table expression."""
+        files = list(paths)
         with redacted_errors():
-            return self.backend.read_parquet([literal_path(path) for path in paths], hive_partitioning=False)
+            read = self.backend.read_parquet
+            table = read([literal_path(file) for file in files], hive_partitioning=False)
+        self._records = max(self._records, sum(pq.read_metadata(file).num_rows for file in files))
+        return table
+
+    def holds(self, pairs_a_record: int) -> bool:
+        """Whether so many pairs a record of the log fit, beside the engine, in half of its memory."""
+        return 2 * _BYTES_A_PAIR * pairs_a_record * self._records <= self._memory
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""
@@ -95,7 +107,20 @@ class Engine:
         if writer is None:
             return None
         writer.close()
-        return self.log(path)
+        table = self.log(path)
+        self._files[table.get_name()] = path
+        return table
+
+    def changed(
+        self, expression: Any, change: Callable[[pa.RecordBatch], pa.Table], schema: pa.Schema
+    ) -> Any:
+        """The rows of ``expression``, each changed by itself, once: a table that can be dropped.
+
+        What ``change`` draws is drawn where the rows lie; on Spark it must be the same at every attempt
+        (docs/guarantees/keyed-noise.md).
+        """
+        changed = self.worked_out(expression, change)
+        return self.load(schema.empty_table()) if changed is None else changed
 
     def randomness(self, entry: str) -> RandomSource:
         """Where the noise of a release comes from, paid for by this entry of the ledger."""
@@ -104,8 +129,11 @@ class Engine:
 
     def drop(self, table: Any) -> None:
         """Forget a kept table."""
+        path = self._files.pop(table.get_name(), None)
         with redacted_errors():
-            self.backend.con.execute(f"DROP TABLE {table.get_name()}")
+            self.backend.con.execute(f"DROP {'TABLE' if path is None else 'VIEW'} {table.get_name()}")
+        if path is not None:
+            path.unlink()
 
 
 _MASTERS = r"local(\[(\*|\d+)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|spark://\S+|yarn|k8s://\S+"
@@ -163,7 +191,7 @@ def open_engine(
         )
         try:
             backend.con.execute("SET enable_progress_bar = false")  # it is drawn on stdout, where results go
-            yield Engine(backend, folder)
+            yield Engine(backend, folder, memory)
         finally:
             backend.disconnect()
 

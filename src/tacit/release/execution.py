@@ -39,7 +39,7 @@ from tacit.privacy.noise.samplers import (
     exact_sigma,
 )
 from tacit.release import schedule as schedules
-from tacit.release.clipping import Clipped, limit_of
+from tacit.release.clipping import Clipped, Counts, limit_of
 from tacit.release.rounds_analysis import single_deviation
 
 Tables = dict[str, pa.Table]
@@ -80,13 +80,8 @@ class Holdings:
     listed: NDArray[np.bool_] | None = None
 
 
-class Held(Protocol):
-    """Who holds which items of several tables, numbered through. Secret."""
-
-    @property
-    def holdings(self) -> Holdings:
-        """Of all tables together."""
-        ...
+class ItemKeys(Protocol):
+    """The keys of items by their numbers."""
 
     def of_kind(self, table: str, items: Whole) -> NDArray[np.bool_]:
         """Which of the items are keys of this table."""
@@ -94,6 +89,15 @@ class Held(Protocol):
 
     def keys(self, table: str, items: Whole) -> pa.Table:
         """The keys of these items, all of one table, in their order."""
+        ...
+
+
+class Held(ItemKeys, Protocol):
+    """Who holds which items of several tables, numbered through. Secret."""
+
+    @property
+    def holdings(self) -> Holdings:
+        """Of all tables together."""
         ...
 
 
@@ -119,6 +123,15 @@ class SelectedItems:
         return np.zeros(self.items.size, np.bool_) if self.below is None else self.below > 0
 
 
+@runtime_checkable
+class SpreadHeld(Protocol):
+    """Who holds what, in tables of an engine: too much for memory, or on many machines. Secret."""
+
+    def select(self, selection: schedules.Selection, source: RandomSource) -> tuple[SelectedItems, ItemKeys]:
+        """Carry out a selection where the tables are; what is found, and its keys."""
+        ...
+
+
 _SAMPLERS = {schedules.NoiseKind.LAPLACE: discrete_laplace}
 _NOT_KEYS = ("count", "public")
 
@@ -134,7 +147,7 @@ class Passed:
 
 def execute(
     schedule: schedules.Schedule,
-    counts: Rows | Mapping[str, pa.Table] | Held,
+    counts: Rows | Mapping[str, pa.Table] | Held | SpreadHeld,
     source: RandomSource,
     shown: Callable[[schedules.Part, pa.Table], pa.Table] = lambda _, keys: keys,
 ) -> Tables:
@@ -148,7 +161,7 @@ def execute(
         shown: keys that passed, as the table shows them.
     """
     if schedule.selection is not None:
-        return _publish_selected(schedule, schedule.selection, cast("Held", counts), source)
+        return _publish_selected(schedule, schedule.selection, cast("Held | SpreadHeld", counts), source)
     tables: Tables = {}
     for part in schedule:
         if isinstance(counts, Mapping):
@@ -224,14 +237,20 @@ def _with_counts(part: schedules.Part, keys: pa.Table, found: SelectedItems, cho
 
 
 def _publish_selected(
-    schedule: schedules.Schedule, selection: schedules.Selection, held: Held, source: RandomSource
+    schedule: schedules.Schedule,
+    selection: schedules.Selection,
+    held: Held | SpreadHeld,
+    source: RandomSource,
 ) -> Tables:
     """Find and count the items of all parts together, and make one table of each."""
-    found = select(selection, held.holdings, source)
+    if isinstance(held, SpreadHeld):
+        found, keys = held.select(selection, source)
+    else:
+        found, keys = select(selection, held.holdings, source), held
     tables: Tables = {}
     for part in schedule:
-        chosen = np.flatnonzero(held.of_kind(part.table, found.items))
-        table = held.keys(part.table, found.items[chosen]).cast(_schema(part))
+        chosen = np.flatnonzero(keys.of_kind(part.table, found.items))
+        table = keys.keys(part.table, found.items[chosen]).cast(_schema(part))
         if part.measures:
             table = _with_counts(part, table, found, chosen)
         tables[part.table] = in_order(table)
@@ -453,20 +472,29 @@ def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomS
         weights = noisy_weights(holdings, values, present, step.sigma, source)
         if number == 1:
             first = weights
-        standing = standing + step.coefficient * weights
-        reached = standing >= step.threshold
-        if schedule.public is not None:
-            reached |= listed[present] & (standing >= schedule.public.thresholds[number - 1])
+        standing, reached, steered = stand(schedule, number, standing, weights, listed[present])
         found.append((present[reached], first[reached], np.full(int(reached.sum()), number)))
         values[present] = 0
         if step.steering is None:
             break
-        steered = stepped(step.steering, standing)
         staying = ~reached & (steered > 0)
         present, standing, first = present[staying], standing[staying], first[staying]
         values[present] = steered[staying] * scores[present]
     items, starts, rounds = (np.concatenate(column) for column in zip(*found, strict=True))
     return Found(items, starts, rounds)
+
+
+def stand(
+    schedule: schedules.AdaptiveRounds, number: int, before: Whole, weights: Whole, listed: NDArray[np.bool_]
+) -> tuple[Whole, NDArray[np.bool_], NDArray[np.uint16]]:
+    """Standings after a round, who is found in it, and what each weighs in the next: 0 is out for good."""
+    step = schedule.rounds[number - 1]
+    standing = before + step.coefficient * weights
+    reached = standing >= step.threshold
+    if schedule.public is not None:
+        reached |= listed & (standing >= schedule.public.thresholds[number - 1])
+    steered = np.zeros(standing.size, np.uint16)
+    return standing, reached, steered if step.steering is None else stepped(step.steering, standing)
 
 
 def scores_of(
@@ -507,9 +535,20 @@ def take_tally(
     squares = np.zeros(people, dtype=np.int64)
     squared_norms(holdings.starts, holdings.items, values, squares)
     parts = int(bounded_parts(squares, bound).sum())
-    counted = clipped.put_right(bound, noisy_number(parts, schedule.squares_sigma, source))
+    return selected(
+        found.items, clipped.put_right(bound, noisy_number(parts, schedule.squares_sigma, source))
+    )
+
+
+def selected(items: Whole, counted: Counts) -> SelectedItems:
+    """Found items with their counts, or what these are below."""
     below = np.where(counted.withheld, np.ceil(counted.below), 0).astype(np.int64)
-    return SelectedItems(found.items, counted.counts, counted.deviations, below)
+    return SelectedItems(items, counted.counts, counted.deviations, below)
+
+
+def noisy_once(schedule: schedules.SingleCount, true: Whole, source: RandomSource) -> Whole:
+    """Counts with the noise of a single count."""
+    return with_noise(true, capped_laplace(schedule.scale, schedule.upward, schedule.most, true.size, source))
 
 
 def count_once(
@@ -527,7 +566,6 @@ def count_once(
     counts = np.bincount(holdings.items, minlength=holdings.kinds).astype(np.int64)
     present = np.flatnonzero(counts).astype(np.int64)
     true = counts[present] if times == 1 else np.rint(times * counts[present]).astype(np.int64)
-    noise = capped_laplace(schedule.scale, schedule.upward, schedule.most, present.size, source)
-    numbers = with_noise(true, noise)
+    numbers = noisy_once(schedule, true, source)
     published = numbers >= schedule.least
     return present[published], numbers[published]

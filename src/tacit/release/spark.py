@@ -42,17 +42,17 @@ _SETTINGS = {
     "spark.sql.parquet.compression.codec": "zstd",
 }
 
-_Change = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_TYPES = {pa.string(): "string", pa.binary(): "binary", pa.int64(): "bigint", pa.bool_(): "boolean"}
+_Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class SparkEngine(Engine):
     """A Spark session that reads logs, keeps intermediate tables and streams results."""
 
-    ordered = True
-
-    def __init__(self, session: Any, scratch: Path) -> None:
-        super().__init__(session, scratch)
-        self._files: dict[str, Path] = {}
+    def holds(self, pairs_a_record: int) -> bool:
+        """Nothing of the size of a log is held in one place."""
+        del pairs_a_record
+        return False
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
@@ -89,13 +89,24 @@ class SparkEngine(Engine):
         """Keyed: what Spark computes a second time is the same."""
         return KeyedRandomness.drawn(entry)
 
-    def changed(self, frame: Any, change: _Change, schema: str) -> Any:
-        """A frame, every part of it changed in the executors; written once, and read from there.
+    def changed(
+        self, expression: Any, change: Callable[[pa.RecordBatch], pa.Table], schema: pa.Schema
+    ) -> Any:
+        """The rows of ``expression``, changed in the executors; written once, and read from there."""
 
-        What ``change`` draws must be the same at every attempt (docs/guarantees/keyed-noise.md).
-        """
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                left = change(batch)
+                if left.num_rows:
+                    yield from left.combine_chunks().to_batches()
+
+        said = ", ".join(f"`{field.name}` {_TYPES[field.type]}" for field in schema)
+        return self.computed(self.frame(expression), work, said)
+
+    def computed(self, frame: Any, work: _Work, schema: str) -> Any:
+        """What executors make of the parts of a frame."""
         name = self._next()
-        self._write(frame.mapInArrow(change, schema), self.scratch / name)
+        self._write(frame.mapInArrow(work, schema), self.scratch / name)
         return self._named(self.scratch / name, name)
 
     def table(self, expression: Any) -> pa.Table:
@@ -159,16 +170,9 @@ class SparkRows:
 
     def mapped(self, change: Callable[[pa.RecordBatch], pa.Table]) -> pa.Table:
         """Change every batch in the executors, and give what is left: keys as texts, and ``count``."""
-
-        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                left = change(batch)
-                if left.num_rows:
-                    yield from left.combine_chunks().to_batches()
-
         names = [name for name in self.expression.columns if name not in ("count", "public")]
-        schema = ", ".join([*(f"`{name}` string" for name in names), "count bigint"])
-        kept = self.engine.changed(self.engine.frame(self.expression), work, schema)
+        schema = pa.schema([*((name, pa.string()) for name in names), ("count", pa.int64())])
+        kept = self.engine.changed(self.expression, change, schema)
         left = self.engine.table(kept)
         self.engine.drop(kept)
         return left
@@ -254,7 +258,7 @@ def _require_executors(engine: SparkEngine) -> None:
 
         yield from batches
 
-    engine.drop(engine.changed(engine.backend.range(0, 1, 1, 1), drawn, "id bigint"))
+    engine.drop(engine.computed(engine.backend.range(0, 1, 1, 1), drawn, "id bigint"))
 
 
 def _require_reachable(master: str) -> None:

@@ -28,6 +28,9 @@ PER_USER = 80
 PER_USER_OF_MANY = 200
 """k₀ of keywords and of several kinds: people have more of them, and of single words some are cut by lot."""
 
+_PAIRS_OF_KEYWORDS = 3
+"""Pairs of a user and an item for each record, about; of other kinds one at most."""
+
 SEQUENCE = 5
 """Sessions are cut to so many queries."""
 
@@ -207,15 +210,20 @@ class AdaptivePlan(Plan[Adaptive]):
             refuse_domain_of_log(engine, log, listed)
 
     def count(self, engine: Engine, log: Any) -> Counting:
-        from tacit.release.mechanisms.adaptive_holdings import read_held
+        listed, kinds = self.mechanism.listed, self.mechanism.items
+        public = listed and listed.queries
+        if engine.holds(sum(_PAIRS_OF_KEYWORDS if kind is HeldItem.KEYWORDS else 1 for kind in kinds)):
+            from tacit.release.mechanisms.adaptive_holdings import read_held
 
-        listed = self.mechanism.listed
-        return {"held": read_held(engine, log, self.mechanism.items, listed and listed.queries)}
+            return {"held": read_held(engine, log, kinds, public)}
+        from tacit.release.mechanisms.adaptive_relational import read_named
+
+        return {"held": read_named(engine, log, kinds, public)}
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:
         from tacit.release.execution import execute
 
-        del engine  # who holds what is in memory
+        del engine  # who holds what knows where it is
         return execute(self.schedule, counting["held"], source)
 
 

@@ -66,19 +66,25 @@ class Counted:
         return (items >= first) & (items < min(following, default=self.holdings.kinds))
 
     def keys(self, table: str, items: NDArray[np.int64]) -> pa.Table:
-        """The keys of these items, all of one kind, in their order, as the published table shows them.
-
-        A session's prefix is a list of queries.
-        """
+        """The keys of these items, all of one kind, in their order, as the published table shows them."""
         numbers = pa.array(items - self.offsets[table], pa.int64())
         wanted = self.engine.load(pa.table({"item": numbers, "place": np.arange(items.size)}))
         found = self.engine.table(wanted.join(self.tables[table], "item").order_by("place"))
         self.engine.drop(wanted)
-        keys = found.drop_columns(["item", "place"])
-        if table != HeldItem.SESSIONS:
-            return keys
-        listed = [[query for query in row.values() if query] for row in keys.to_pylist()]
-        return pa.table({"queries": pa.array(listed, pa.list_(pa.string()))})
+        return shown_keys(table, found.drop_columns(["item", "place"]))
+
+
+def shown_keys(table: str, keys: pa.Table) -> pa.Table:
+    """Keys as the published table shows them: a session's prefix is a list of queries."""
+    if table != HeldItem.SESSIONS:
+        return keys
+    listed = [[query for query in row.values() if query] for row in keys.to_pylist()]
+    return pa.table({"queries": pa.array(listed, pa.list_(pa.string()))})
+
+
+def listed_keys(table: str, public: pa.Array) -> pa.Array:
+    """The texts of a public list that are items of this table: of keywords those of one word."""
+    return public.filter(pc.invert(pc.match_substring(public, " "))) if table == HeldItem.KEYWORDS else public
 
 
 def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
@@ -93,7 +99,7 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     }
     first, *others = (table.select("user") for table in pairs.values())
     holders = first.union(*others) if others else first
-    users = engine.keep(_numbered(engine, holders.distinct(), "holder", ["user"]))
+    users = engine.keep(holders.distinct().mutate(holder=ibis.row_number()))
     keys: dict[str, Any] = {}
     offsets: dict[str, int] = {}
     columns: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -103,13 +109,10 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     for name, (_, key) in kinds.items():
         there = pairs[name].select(*key).distinct().mutate(public=False)
         if public is not None and len(key) == 1:
-            known = public
-            if name == HeldItem.KEYWORDS:
-                known = public.filter(pc.invert(pc.match_substring(public, " ")))
-            named = engine.load(pa.table({key[0]: known}))
+            named = engine.load(pa.table({key[0]: listed_keys(name, public)}))
             there = there.anti_join(named, key[0]).union(named.select(key[0]).mutate(public=True))
-        keys[name] = engine.keep(_numbered(engine, there, "item", key))
-        described = keys[name].select("item", "public", words=_number_of_words(keys[name], key))
+        keys[name] = engine.keep(there.mutate(item=ibis.row_number()))
+        described = keys[name].select("item", "public", words=number_of_words(keys[name], key))
         words.append(_by_item(found := engine.table(described), "words", np.uint8))
         listed.append(_by_item(found, "public", np.bool_))
         keys[name] = keys[name].drop("public")
@@ -123,20 +126,13 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
         total += words[-1].size
     people = int(engine.table(users.count().name("n").as_table()).column("n")[0].as_py())
     engine.drop(users)
-    holdings = _grouped(columns, people, np.concatenate(words), ordered=engine.ordered)
+    holdings = _grouped(columns, people, np.concatenate(words))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
     return Counted(holdings, keys, offsets, engine)
 
 
-def _numbered(engine: Engine, table: Any, name: str, by: Sequence[str]) -> Any:
-    """With a number for each row, in the order of its text where the engine asks for that."""
-    if not engine.ordered:
-        return table.mutate(**{name: ibis.row_number()})
-    return table.mutate(**{name: ibis.row_number().over(ibis.window(order_by=[table[key] for key in by]))})
-
-
-def _number_of_words(keys: Any, columns: Sequence[str]) -> Any:
+def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
     """Count how many words each item's queries have, cut at 255; urls do not count."""
     total = ibis.literal(0)
     for column in (keys[name] for name in columns if name != "url"):
@@ -164,15 +160,10 @@ def _grouped(
     columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
     people: int,
     words: NDArray[np.uint8],
-    *,
-    ordered: bool,
 ) -> Holdings:
-    """Pairs by holder, as they come or each holder's in the order of their numbers."""
+    """Pairs by holder, as they come."""
     holders = np.concatenate([holder for holder, _ in columns])
     items = np.concatenate([item for _, item in columns])
-    if ordered:
-        order = np.argsort(items, kind="stable")
-        holders, items = holders[order], items[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(holders, minlength=people))]).astype(np.int64)
     placed = np.empty_like(items)
     place_pairs(starts[:-1].copy(), holders, items, placed)
