@@ -148,9 +148,8 @@ def repeated(seen: Path) -> int:
 
 
 def two_rounds() -> Plan[Any]:
-    """Adaptive, of kinds that no other mechanism has, with noise that leaves an odd log some items."""
-    kinds = HeldItem.QUERIES, HeldItem.SESSIONS
-    plan = Adaptive(epsilon=4.0, delta=1e-5, items=kinds, per_user=5).plan()
+    """Adaptive, of a kind that no other mechanism has, with noise that leaves an odd log some items."""
+    plan = Adaptive(epsilon=4.0, delta=1e-5, items=(HeldItem.SESSIONS,), per_user=5).plan()
     rounds = plan.schedule.selection
     assert isinstance(rounds, AdaptiveRounds) and rounds.tally is not None
     first, last = (
