@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.searchlog.readers.protocol import Block, Reason
+from tacit.searchlog.readers.protocol import Reading, Reason
 from tacit.searchlog.readers.published import AolReader
+from tacit.searchlog.readers.source import Source
 
 _BYTES = st.binary(min_size=1, max_size=6).map(lambda b: b"x" + b.translate(None, b"\t\n\r\x00"))
 
@@ -26,7 +30,12 @@ def test_the_lines_that_are_not_utf8_are_counted(rows: list[tuple[bytes, bytes, 
         user + b"\t" + query + b"\t2006-03-01 00:00:00\t" + (b"\t" if url is None else b"1\t" + url) + b"\n"
         for user, query, url in rows
     ]
-    parsed = AolReader().parse(Block(b"".join(lines), 1, len(lines)))
+    with NamedTemporaryFile() as file:
+        file.write(b"".join(lines))
+        file.flush()
+        reader = AolReader(Reading())
+        (block,) = reader.blocks(Source(Path(file.name)))
+        parsed = reader.parse(block)
     sound = [number for number, line in enumerate(lines, start=1) if _is_utf8(line)]
     bad = {reason: found.tolist() for reason, found in parsed.bad if len(found)}
     assert bad.get(Reason.ENCODING, []) == [n for n in range(1, len(lines) + 1) if n not in sound]

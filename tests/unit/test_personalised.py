@@ -124,5 +124,5 @@ def test_all_experiments_in_small_show_what_the_paper_shows() -> None:
     assert precision["strict", 0.1, 1] < precision["strict", 0.4, 1] < precision["paper", 0.4, 1]
     for run in found["runs"]:
         if run.criterion == "strict":
-            assert run.report.linkability.max <= run.p
-            assert all(line.belief_max <= run.p for line in run.report.attackers)
+            assert run.report["linkability"]["max"] <= run.p
+            assert all(line["belief_max"] <= run.p for line in run.report["attackers"])
