@@ -20,6 +20,7 @@ from tacit.pool import agent as agent_module
 from tacit.pool.agent import HeldError
 from tacit.pool.channel import oblivious
 from tacit.pool.channel.join import Identity
+from tacit.pool.protocol.gateway import Logged
 from tacit.pool.server import front
 from tacit.pool.server import gateway as gateway_module
 from tacit.pool.server import relay as relay_module
@@ -601,3 +602,21 @@ def test_stores_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [await store.post([]) for _ in range(6)] == [True] * 5 + [False]
 
     asyncio.run(work())
+
+
+def test_a_gateway_keeps_answers_only_while_a_batch_may_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = gateway_module.GatewayState(60.0)
+
+    def take(number: str, now: float) -> None:
+        answer, fresh = state.take(number, state._log.session, now + 60.0, (), (), now)
+        assert isinstance(answer, Logged) and fresh
+        state.keep(number, [bytes(100)])
+
+    for number in range(5):
+        take(str(number), float(number))
+    assert all(state.kept(str(number)) for number in range(5))
+    take("late", 62.5)
+    assert [state.kept(str(number)) is not None for number in range(5)] == [False] * 3 + [True] * 2
+    monkeypatch.setattr(gateway_module, "_KEPT_ANSWERS", 250)
+    take("last", 62.6)
+    assert list(state._answers) == ["late", "last"] and state._bytes == 200

@@ -82,7 +82,7 @@ def test_k_accounts_prove_a_region_and_nothing_below_or_beside_it(
         voucher(join, stranger, 5, leaf),
         voucher(join, signer, 5, leaf, period=PERIOD - 1),
         replace(people[2], key=bytes(32)),
-        replace(people[2], slot=people[2].slot + 1),
+        replace(people[2], slot=people[2].slot - 1),
         replace(people[2], below=bytes(32)),
         replace(people[2], token=b""),
         replace(voucher(join, signer, 5, leaf), token=people[1].token),

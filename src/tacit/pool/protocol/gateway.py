@@ -82,6 +82,10 @@ class GatewayLog:
             del self._logged[heapq.heappop(self._until)[1]]
         return self._latest
 
+    def remembers(self, batch: str) -> bool:
+        """Say whether the batch was logged and may come again."""
+        return batch in self._logged
+
     def take(
         self,
         batch: str,

@@ -76,11 +76,13 @@ class GatewayState(KeyRing):
         return self._log.take(number, session, deadline, [*unreadable, *repeated], now, write), written
 
     def keep(self, number: str, answers: list[bytes]) -> None:
-        """Keep the answers to a batch, for a repeat."""
+        """Keep the answers to a batch, for a repeat, while there can be one and there is room."""
         self._answers[number] = answers
         self._bytes += sum(map(len, answers))
-        while self._bytes > _KEPT_ANSWERS and len(self._answers) > 1:
-            self._bytes -= sum(map(len, self._answers.pop(next(iter(self._answers)))))
+        while (oldest := next(iter(self._answers))) != number:
+            if self._log.remembers(oldest) and self._bytes <= _KEPT_ANSWERS:
+                break
+            self._bytes -= sum(map(len, self._answers.pop(oldest)))
 
     def kept(self, number: str) -> list[bytes] | None:
         """The answers to a batch that was logged before."""
