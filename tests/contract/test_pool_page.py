@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.local_server import http_answer, local_server
 from tests.pool_parties import make_join
 from tests.redis_server import free_port
 from tests.served_app import served_app
@@ -23,6 +24,8 @@ from tacit.pool.channel.join import Identity
 from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.relay import relay_app
 from tacit.web.engine_service import EngineService, engine_application
+from tacit.web.engines.catalogue import engine_from_data, upstream_of
+from tacit.web.engines.client import EngineClient
 
 
 def test_the_page_asks_through_the_pool_and_the_engine_never_meets_it(tmp_path: Path) -> None:
@@ -115,3 +118,27 @@ def beside_the_results(opening: str, search: str) -> str:
         region = page.locator(".region")
         assert region.bounding_box()["x"] > page.locator(".results").bounding_box()["x"] + 300
         return str(region.inner_text())
+
+
+def test_a_query_that_is_held_is_said_to_be_held_and_the_pool_is_asked_again() -> None:
+    said = (
+        "held back and not sent: fewer than 3 people of a shared region asked within 20 s. Ask again later."
+    )
+
+    def held(_request: bytes, _socket: object) -> bytes:
+        return http_answer(json.dumps({"error": said}), "503 Service Unavailable", Retry_After="5")
+
+    async def record(_origin: str, _request: bytes) -> None:
+        pass
+
+    async def ask() -> None:
+        with local_server(held) as member:
+            engine = engine_from_data({"kind": "pool", "address": member.address, "name": "pool of 3"})
+            client, upstream = EngineClient(), upstream_of(engine)
+            for _ in range(5):
+                answer = await client.ask(engine, upstream, upstream.request("tea"), record)
+                assert answer.problem == said and not answer.results
+            assert len(member.requests) == 5, "once each, and never left alone for a while"
+            await client.close()
+
+    asyncio.run(ask())

@@ -65,6 +65,7 @@ def test_long_intervals_are_shortened() -> None:
     occupation = adult().template.attributes[4]
     assert occupation.words(1, 8) == "Exec-managerial to Armed-Forces (8 of 14)"
     assert occupation.words(0, 2) == "Professional"
+    assert occupation.words(1, len(occupation) - 1) == f"any but {occupation.labels[0]}"
 
 
 def test_what_a_query_names_is_generalised_along_with_the_record() -> None:

@@ -109,7 +109,7 @@ class Attribute:
         return code
 
     def words(self, low: int, high: int) -> str:
-        """The interval of codes in words: "25", "25 to 28", "North America", "any age"."""
+        """The interval of codes in words: "25", "25 to 28", "North America", "any but Asia", "any age"."""
         if low == high:
             return self.labels[low]
         if low == 0 and high == len(self) - 1:
@@ -119,6 +119,9 @@ class Attribute:
         pieces = list(self._pieces(low, high))
         if len(pieces) <= _MOST_PIECES:
             return " or ".join(pieces)
+        outside = [*self._pieces(0, low - 1), *self._pieces(high + 1, len(self) - 1)]
+        if len(outside) == 1:
+            return f"any but {outside[0]}"
         return f"{self.labels[low]} to {self.labels[high]} ({high - low + 1} of {len(self)})"
 
     def _pieces(self, low: int, high: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +29,14 @@ import socksio
 
 from tacit.errors import InputError
 from tacit.validation import socks
-from tacit.web.engines.interface import Answer, EngineDescription, Outgoing, Upstream, outgoing_request
+from tacit.web.engines.interface import (
+    Answer,
+    EngineDescription,
+    Outgoing,
+    Upstream,
+    outgoing_request,
+    plain_text,
+)
 
 Recorder = Callable[[str, bytes], Awaitable[None]]
 """Given an origin and the bytes that are about to be written there; if it raises, they are not written."""
@@ -130,7 +138,7 @@ class EngineClient:
         else:
             health.failures = 0
             return Answer(engine.name, tuple(results), aside=aside)
-        health.failures += 1
+        health.failures += engine.kind != "pool"  # too few people asked: the next query may find them
         if health.failures >= self.limits.failures:
             rest = self.limits.rest * 2.0 ** (health.failures - self.limits.failures)
             health.until = time.monotonic() + min(rest, self.limits.longest_rest)
@@ -171,6 +179,8 @@ class EngineClient:
         for _ in range(self.limits.redirects + 1):
             status, headers, body = await self._once(engine, request, record, deadline)
             if status not in {301, 302, 303, 307, 308}:
+                if engine.kind == "pool" and status != 200:
+                    raise _RefusedError(_told(body), again=False)
                 return _usable(status, headers, body)
             request = _redirected(request, headers.get("location", ""), status)
         raise _RefusedError("it redirects in circles.", "Check its address.")
@@ -252,6 +262,13 @@ class EngineClient:
             else:
                 self._pools[key] = httpcore.AsyncSOCKSProxy(self._proxy, **options)
         return self._pools[key]
+
+
+def _told(body: bytes) -> str:
+    """What this device's agent in a pool says became of a query."""
+    with suppress(ValueError, RecursionError, AttributeError):
+        return plain_text(json.loads(body).get("error"), 300) or "it does not answer."
+    return "it does not answer."
 
 
 def _usable(status: int, headers: dict[str, str], body: bytes) -> bytes:
