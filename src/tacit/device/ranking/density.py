@@ -5,16 +5,18 @@ are alike and some of the results are like them. Vectors here are sums of words'
 removed, each at length 1) weighted by ``(1 + ln tf) idf``, without the query's words; C is their cosine. For
 results d and pages h::
 
-    density[h] = mean of the 10 largest C[h, other pages]          (kept a page, updated as pages come)
+    density[h] = mean of the 6 largest C[h, other pages]           (kept a page, updated as pages come)
     r[h]       = mean of the 5 largest C[:, h]+
-    u[h]       = (density[h] / largest density)^14 r[h]^2;         w = u over its 20 largest, normalised
+    u[h]       = (density[h] / largest density)^20 r[h]^2;         w = u over its 20 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift[d]    = gate * 20 (g[d] - mean g),    gate = clip((z - 0.22) / 0.04, 0, 1)
+    lift       = gate * 15 (1 + N + N^2)(g - mean g),    gate = clip((z - 0.18) / 0.04, 0, 1)
     z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.6
 
-The gate keeps a history quiet that has nothing dense near the results: similarity to single pages finds
-something for any query, and moves it for nothing. The pages that speak must be a quarter nearer to these
-results than the history is as a whole, and there must be a dozen of a kind: in a short history nothing is.
+N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
+one meaning rise together, also those that say little. The gate keeps a history quiet that has nothing dense
+near the results: similarity to single pages finds something for any query, and moves it for nothing. The pages
+that speak must be a fifth nearer to these results than the history is as a whole, and there must be several of
+a kind: in a short history nothing is.
 """
 
 from dataclasses import dataclass
@@ -29,9 +31,10 @@ _Float32 = npt.NDArray[np.float32]
 
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
-_LIKE, _RESULTS, _PAGES = 10, 5, 20
-_POWER, _STRENGTH = 14, 20.0
-_GATE, _WIDTH, _DENSE = 0.22, 0.04, 0.6
+_LIKE, _RESULTS, _PAGES = 6, 5, 20
+_POWER, _STRENGTH = 20, 15.0
+_GATE, _WIDTH, _DENSE = 0.18, 0.04, 0.6
+_ALIKE, _HANDED = 5, 2
 _CHUNK = 512
 
 
@@ -109,5 +112,19 @@ def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
     gate = min(1.0, max(0.0, (z - _GATE) / _WIDTH))
     if gate == 0:
         return nothing
-    values = (gate * _STRENGTH * (near - near.mean())).astype(np.float32)
-    return Lift(values, density.begin + best, weights)
+    values = gate * _STRENGTH * _handed_on(near - near.mean(), shown)
+    return Lift((values - values.mean()).astype(np.float32), density.begin + best, weights)
+
+
+def _handed_on(values: _Float32, shown: _Float32) -> _Float32:
+    """Values with what the results most like each one have, handed on from one to the next."""
+    alike = np.maximum(0, shown @ shown.T)
+    np.fill_diagonal(alike, 0)
+    least = np.partition(alike, -min(_ALIKE, len(alike)), axis=1)[:, -min(_ALIKE, len(alike)), None]
+    alike = np.where(alike >= least, alike, 0) ** 2
+    alike /= np.maximum(1e-6, alike.sum(axis=1, keepdims=True))
+    total = handed = values
+    for _ in range(_HANDED):
+        handed = alike @ handed
+        total = total + handed
+    return total
