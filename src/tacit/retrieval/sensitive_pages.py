@@ -45,6 +45,11 @@ _TOLD, _NEARLY = 0.06, 1.5
 _KNOWN = 0.35
 """At least this share of a text's words must be in the table."""
 
+PLATFORMS = frozenset(
+    "amazon bbc bing blogspot ebay etsy facebook google instagram medium pinterest quora reddit tiktok tumblr "
+    "twitter wikipedia wordpress yahoo youtube".split()
+)
+"""Sites that hold pages about anything: their names in an address say nothing about a page."""
 FOREIGN = frozenset(" ".join(people_file("foreign.txt")).split())  # function words of other languages
 
 
@@ -203,7 +208,8 @@ def page_text(query: str, title: str, text: str, url: str) -> str:
     except ValueError:
         address = []
     judge = recogniser()  # the uk of an address says nothing about Britain, nor its com of the web
-    told = (word for word in address if len(word) > 2 and word not in STOP_WORDS and judge.knows(word))
+    nothing = STOP_WORDS | PLATFORMS
+    told = (word for word in address if len(word) > 2 and word not in nothing and judge.knows(word))
     return " ".join((query, title, text, *told))
 
 

@@ -12,9 +12,9 @@ of the best.
   query itself, with F of at least 0.45 and 0.7 of the best; or if a *clear* page holds all the query's words
   and has the topic among its thirty best, with at least 0.8 of its best. A page is clear if it passed and no
   sensitive topic has half of its best F: one page alone may decide here, so that one which escaped must not.
-  For a single such page and a query whose words have vectors, F of the query itself must be at least 0.2;
-  always 0.45 where its words are among the thousand commonest or words of searching (*calendar, best, near*),
-  which stand on any page.
+  For a single such page and a query whose words have vectors, F of the query itself must be at least 0.2, and
+  0.3 of its best; always 0.45 where its words are among the thousand commonest or words of searching
+  (*calendar, best, near*), which stand on any page.
 - Near topics rank by ``F(q, t) + 0.8 min(3, such pages)``. At most three go out, each with at least 0.75 of
   the first; none where the query itself may be about something sensitive. Where nobody can read the query,
   such pages alone decide.
@@ -50,7 +50,7 @@ TWIN = 0.6
 """A topic whose words point as near as this to those of a marked one goes with it."""
 _OWN, _OWN_SCORE, _OWN_PART = 5, 0.45, 0.7
 _PAGE_PART, _CLEAR = 0.8, 0.5
-_FITS = 0.2
+_FITS, _FITS_PART = 0.2, 0.3
 _PAGE_WORTH, _PAGES = 0.8, 3
 _MOST, _LEAST_PART = 3, 0.75
 
@@ -213,7 +213,7 @@ class InterestChooser:
             if concept == PASSED and own[column] >= _OWN_SCORE and own[column] >= _OWN_PART * best
         }
         near &= people.listed(query)
-        one = _FITS if people.directions([query]).any() else -1.0
+        one = max(_FITS, _FITS_PART * best) if people.directions([query]).any() else -1.0
         for topic in np.flatnonzero(holding).tolist():
             least = _OWN_SCORE if general else one if holding[topic] == 1 else -1.0
             if own[people.column(topic)] >= least:
