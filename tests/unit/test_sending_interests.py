@@ -233,3 +233,28 @@ def test_pages_without_the_querys_words_raise_results_like_them() -> None:
     read = Bags.of_texts(table, [text.replace("chain", "") for text in history])
     attended = attention.attend("chain", Bags.of_texts(table, results), read, density)
     assert set(attention.order(attended)[:5].tolist()) == set(range(10, 15))
+
+
+def test_ingredients_are_no_interest() -> None:
+    recipes = [
+        "Banana bread with three ripe bananas",
+        "Carrot cake with orange and lemon",
+        "Apple muffins, flour and butter",
+    ]
+    assert chosen(recipes, "bananas") == chosen(recipes, "carrot cake") == ["Baking"]
+    assert chosen(["Apples and pears", "A bowl of oranges", "Bananas and mangos"], "apples") == []
+
+
+def test_a_site_that_holds_pages_about_anything_says_nothing() -> None:
+    assert "youtube" not in page_text("", "Kickflip", "in slow motion", "https://www.youtube.com/watch?v=1")
+    assert "rosary" in page_text("", "Beads", "", "https://www.rosary.example/order")
+
+
+def test_a_word_that_stands_by_chance_on_one_page_sends_nothing() -> None:
+    walks = [
+        "Lake District: easy walks round Grasmere, flat paths and tea rooms",
+        "Best walking boots for wide feet",
+        "Nordic walking: length of the poles",
+    ]
+    assert chosen(walks, "grasmere") == ["Walking & Nordic Walking"]
+    assert chosen(walks, "tea rooms") == []

@@ -46,8 +46,8 @@ _KNOWN = 0.35
 """At least this share of a text's words must be in the table."""
 
 PLATFORMS = frozenset(
-    "amazon bbc bing blogspot ebay etsy facebook google instagram medium pinterest quora reddit tiktok tumblr "
-    "twitter wikipedia wordpress yahoo youtube".split()
+    "amazon bbc bing blogspot ebay etsy facebook google instagram medium pinterest quora reddit tiktok "
+    "tumblr twitter wikipedia wordpress yahoo youtube".split()
 )
 """Sites that hold pages about anything: their names in an address say nothing about a page."""
 FOREIGN = frozenset(" ".join(people_file("foreign.txt")).split())  # function words of other languages

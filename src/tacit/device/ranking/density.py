@@ -14,9 +14,9 @@ results d and pages h::
 
 N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
 one meaning rise together, also those that say little. The gate keeps a history quiet that has nothing dense
-near the results: similarity to single pages finds something for any query, and moves it for nothing. The pages
-that speak must be a fifth nearer to these results than the history is as a whole, and there must be several of
-a kind: in a short history nothing is.
+near the results: similarity to single pages finds something for any query, and moves it for nothing. The
+pages that speak must be a fifth nearer to these results than the history is as a whole, and there must be
+several of a kind: in a short history nothing is.
 """
 
 from dataclasses import dataclass

@@ -2,8 +2,8 @@
 
 A page of the history **passes** unless it was caught as sensitive (:mod:`tacit.retrieval.sensitive_pages`) or
 is about a topic that its owner marked: one of its three best topics is marked, or is a twin of a marked one.
-A page that passes *supports* its best topic, if F is at least 0.55, and its second if that has at least 0.9
-of the best.
+A page that passes *supports* its best topic, if F is at least 0.55; topics that pages on other matters
+mention, such as the fruit in a recipe, do not count.
 
 - The **sendable set**: topics supported by at least three pages that passed, and by at least 1 in 100 of
   them; never a sensitive one, a marked one or its twin, nor a *neighbour*: an innocent topic where texts
@@ -42,8 +42,8 @@ from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
 from tacit.text.vectors import load_word_table, plural_forms
 
-SUPPORTS, SECOND = 0.55, 0.9
-"""A page supports its best topic from this F on, and the second with this part of the best."""
+SUPPORTS = 0.55
+"""A page supports its best topic from this F on."""
 FEWEST, SHARE = 3, 0.01
 """A topic is sendable with so many pages that support it, and this share of the pages that passed."""
 TWIN = 0.6
@@ -62,6 +62,15 @@ def neighbours() -> frozenset[int]:
     """List innocent topics that are never sent, since texts about sensitive matters land there."""
     tree = people_topics().people.tree
     return frozenset(tree.named(name) for name in people_file("neighbours.txt"))
+
+
+@cache
+def mentioned() -> Flags:
+    """Flag topics of the people's taxonomy that pages on other matters mention: recipes hold ingredients."""
+    tree = people_topics().people.tree
+    flags = np.zeros(len(tree), np.bool_)
+    flags[[tree.named(name) for name in people_file("mentioned.txt")]] = True
+    return flags
 
 
 def marked_topics(marks: Iterable[int]) -> Flags:
@@ -148,19 +157,26 @@ class PassedPages:
 
     def supports(self, topics: int) -> npt.NDArray[np.int64]:
         """Count the pages that support each of so many topics."""
-        about, scores = self.pages["topics"], self.pages["scores"]
-        first = (about[:, 0] >= 0) & (scores[:, 0] >= SUPPORTS)
-        second = first & (about[:, 1] >= 0) & (scores[:, 1] >= SECOND * scores[:, 0])
-        return np.bincount(np.concatenate((about[first, 0], about[second, 1])), minlength=topics)
+        best, scores = best_topics(self.pages)
+        return np.bincount(best[(best >= 0) & (scores >= SUPPORTS)], minlength=topics)
 
     def sendable(self, people: PeopleTopics) -> Flags:
         """Flag the topics of the people's taxonomy that are in the sendable set."""
         least = max(FEWEST, math.ceil(SHARE * len(self.bags)))
         flags = (self.supports(len(people.people.tree)) >= least) & (people.people.concept < 0)
         flags[list(neighbours())] = False
+        flags &= ~mentioned()
         if self._marked is not None:
             flags &= ~self._marked
         return flags
+
+
+def best_topics(pages: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """The best topic of each page that is not merely mentioned, or -1, and its F."""
+    about, scores = pages["topics"], pages["scores"]
+    every = np.arange(len(pages))
+    place = (~mentioned()[about]).argmax(axis=1)
+    return about[every, place], scores[every, place]
 
 
 @dataclass(frozen=True)
@@ -203,7 +219,7 @@ class InterestChooser:
         concept = recogniser().concept_of_query(query)
         if concept not in (PASSED, UNREADABLE):
             return Chosen(Decision.SENSITIVE)
-        own = people.scores([query])[0]
+        own = np.where(mentioned()[people.topics], 0, people.scores([query])[0])
         holding = self._holding(query, people)
         best, general = float(own.max()), _general(query)
         order = np.argsort(-own, kind="stable")[:_OWN]
@@ -235,9 +251,10 @@ class InterestChooser:
         concept = people.people.concept
         if not len(words.shares) or not len(self._pages.bags):
             return np.zeros(len(concept), np.int64)
-        whole = self._attention.coverage(words, self._pages.bags) >= 1 - 1e-4
-        about, scores = self._pages.pages["topics"][whole], self._pages.pages["scores"][whole]
+        pages = self._pages.pages[self._attention.coverage(words, self._pages.bags) >= 1 - 1e-4]
+        about, scores = pages["topics"], pages["scores"]
         part = scores / np.maximum(scores[:, :1], 1e-6)
         clear = ~((about >= 0) & (concept[about] >= 0) & (part >= _CLEAR)).any(axis=1)
-        near = (about >= 0) & (part >= _PAGE_PART) & clear[:, None]
+        least = _PAGE_PART * best_topics(pages)[1]
+        near = (about >= 0) & ~mentioned()[about] & (scores >= least[:, None]) & clear[:, None]
         return np.bincount(about[near], minlength=len(concept))
