@@ -4,9 +4,6 @@ It names the parties' addresses and identities, what is promised (k, w, the peri
 tree. An **identity** is an Ed25519 key that stays the same; it signs the keys that a party draws anew at each
 start (:class:`Announcement`), so that whatever was sealed before a restart opens no more, and nobody on the
 way can put a key of their own in its place. Everybody gets announcements from one copy that the relay keeps.
-
-A person's device remembers what it was promised, and refuses a later file of the same pool that promises less
-(:class:`tacit.pool.agent.DeviceMemory`).
 """
 
 from __future__ import annotations

@@ -18,11 +18,9 @@ and the tests drive the same one. Times are arguments; what is to be done comes 
     Refuse(ticket, why)   tell the client; the ticket is over
 
 A **ticket** names a deposit and is drawn by whoever drives the machine, who also keeps the sealed text under
-it. A batch lists tickets and the node each goes under. When the gateway has answered ``Logged``, its tickets
-are over and the answers go to their clients. One input must be applied after another: of several workers one
-drives the machine, and the others hand theirs to it. A machine that was lost, or is doubted, is replaced by a
-new one: this is always safe, and costs only waiting. Nor do two machines by mistake do harm: each counts only
-what it saw logged itself.
+it. When the gateway has answered ``Logged``, a batch's tickets are over. Inputs come one after another: of
+several workers one drives the machine. A new one may always take the place of one that was lost or is
+doubted, and two by mistake do no harm: each counts only what it saw logged itself.
 
 **The rule.** An entry is what the gateway has logged: a token, its leaf, the node u it went under and the
 *gateway's* time t_y. A query from leaf l may go out under a node v that contains l only if
@@ -31,10 +29,9 @@ what it saw logged itself.
    such nodes;
 2. at least k people with a leaf in v have entries in the window, or go out in this same batch.
 
-"People" are tokens of one period; of two periods, the one with more counts. A token is bound to the first
-leaf that it came with. Each batch carries the deadline N = w + the oldest t_y among the k that were counted
-for any of its queries; the gateway logs it only at a time t <= N, whole, under one time. So whatever the
-pool's own clock shows, t - w <= t_y <= t for all that were counted (docs/guarantees/pool.md has the proof).
+"People" are tokens of one period; of two periods, the one with more counts. Each batch carries the deadline
+N = w + the oldest t_y among the k that were counted for any of its queries, and is logged only at t <= N.
+So t - w <= t_y <= t for all that were counted (docs/guarantees/pool.md has the proof).
 
 A node is **opened** (its children used instead) when both children hold at least k + 2.2 √k people, and is
 closed when one holds fewer than k. What cannot go out alone is held; held queries go out as the largest set

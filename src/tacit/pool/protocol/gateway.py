@@ -1,17 +1,14 @@
 """The service gateway's rule of logging: a batch is logged whole or not at all, at one time, once.
 
-The promise of the pool is about the log, so all its times are those of the gateway that writes it, and three
-things are the gateway's part of the proof:
+The gateway's part of the proof:
 
 1. a batch says until when it may be logged; later, nothing of it is (:class:`Late`);
 2. the gateway's clock never goes back within a **session**. Where the machine's clock is set back, or the
-   gateway starts anew, a new session begins; a batch that counts on entries of another session is refused
-   (:class:`Elsewhere`), and the pool forgets what it counted;
+   gateway starts anew, a new session begins; a batch that counts on entries of another one is refused
+   (:class:`Elsewhere`);
 3. a batch that comes again, since an answer was lost, is not logged again: the answer carries the time of the
-   first (:class:`Logged`). Numbers are remembered until the batch could only be late.
-
-Every item is opened and checked before anything is logged. If some cannot be read, their places are named and
-nothing is logged (:class:`Unreadable`); the pool forms its batch anew without them.
+   first (:class:`Logged`). Numbers are remembered until the batch could only be late;
+4. every item is opened before anything is logged. If some cannot be read, nothing is (:class:`Unreadable`).
 
 No clock and no file: time is passed in, and ``write`` is called with the time to log under.
 """

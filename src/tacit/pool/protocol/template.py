@@ -19,8 +19,8 @@ declares the attributes in a TOML file::
 A taxonomy's leaves are numbered in preorder, so that each of its topics is an interval of codes, and every
 attribute can be cut like a line (section 6.1, after Iyengar).
 
-Definition 4 divides a query q into q^p, which may identify its sender and is generalised along with the
-record ("Redmond"), and q^s, which is what the person wants to ask ("stripper club") and is sent as it is.
+Definition 4 divides a query into q^p, which may identify its sender and is generalised along with the record
+("Redmond"), and q^s, which is sent as it is.
 """
 
 import hashlib

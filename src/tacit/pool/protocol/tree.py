@@ -1,17 +1,12 @@
 """The public tree of cuts: a region is a node of it, and a device says only in which leaf its record lies.
 
-A tree is made once, from public data about people like those of the pool, or from the template alone, and is
-the same for everybody. Each inner node cuts its region in two at a value of one attribute, so any two nodes
-are nested or disjoint: whatever regions a person ever shows, their intersection is the finest of them. A
-person's data leaves the device only as the number of a leaf, so **leaf sizes are the protection against
-whoever sees leaves**, and are enforced twice:
-
-- the operator merges a leaf with fewer than 2 k accounts a day into its parent (:meth:`Tree.merged`);
-- an agent refuses a tree of which a leaf holds too few of the public records (:meth:`Tree.check`).
+Each inner node cuts its region in two at a value of one attribute, so any two nodes are nested or disjoint:
+whatever regions a person ever shows, their intersection is the finest of them. A person's data leaves the
+device only as the number of a leaf, so **leaf sizes are the protection against whoever sees leaves**: the
+operator merges small ones (:meth:`Tree.merged`), and an agent refuses a tree with some (:meth:`Tree.check`).
 
 A tree changes only by merging and splitting leaves (:meth:`Tree.united`), never by cutting anew: then old
-and new regions stay nested, and a change costs no intersection. A merge makes regions coarser; a split tells
-the pool, and sometimes the service, one cut more from then on.
+and new regions stay nested. A split tells the pool, and sometimes the service, one cut more from then on.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """What the workers of a pool share: keys, requests seen, a letter box, results, and who drives the machine.
 
 The pool's machine (:class:`tacit.pool.protocol.counting.QueryCounter`) lives in the memory of **one** worker,
-the driver; the others open sealed requests, check tokens, and put what came into the letter box. So taking
-the held queries and forming their batch is one step, and one worker sends it. When the driver dies or the
-store loses everything, another begins with an empty memory: queries wait, and the promise holds. Two drivers
-by mistake do no harm either, since each counts only what it saw logged itself.
+the driver; the others open sealed requests, check tokens, and put what came into the letter box. When the
+driver dies or the store loses everything, another begins with an empty memory: queries wait, and the promise
+holds.
 
 Keys and the requests they opened live and die together: a store that lost what it saw has lost its keys too.
 """
