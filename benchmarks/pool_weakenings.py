@@ -202,7 +202,7 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
     ("who is held does not sign again", POOL + "agent.py", "if self.join.proof and self._slot() != slot:", "if False:", PROOF),
     ("what was not proved is answered", POOL + "agent.py", "if not proved:", "if False:", PROOF),
     ("a device forgets that proof was promised", POOL + "agent.py", "if found.proof and not join.proof:", "if False:", PROOF),
-    ("a proof without an issuer", POOL + "channel/join.py", "if self.proof and self.issuer is None:", "if False:", PROOF),
+    ("a proof without an issuer", POOL + "channel/join.py", 'if flag("proof", self.proof) and self.issuer is None:', "if False:", PROOF),
     ("a batch names the oldest people", COUNTING, "in reversed(self._periods[period].inside[node].order))", "in self._periods[period].inside[node].order)", RULE),
     ("a batch names people twice", COUNTING, "(each for each in others if each not in mates)", "others", RULE),
     ("a batch names people of the other period", COUNTING, "return self._send([ticket], node, found, number, now)", "return self._send([ticket], node, found, self.period, now)", RULE),

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tacit import Agent, InputError, ParameterError, Pool
 from tacit.commands import application
 from tacit.pool.channel import tokens
-from tacit.pool.channel.join import Identity, JoinFile, token_challenge
+from tacit.pool.channel.join import Identity, JoinFile, signed, token_challenge
 from tacit.pool.protocol.tree import Tree
 from tacit.pool.server.issuer import IssuerFile
 from tacit.pool.server.pool import _Worker, merge_small_leaves
@@ -56,6 +56,25 @@ def test_a_join_file_is_read_as_it_was_written_and_only_if_signed(tmp_path: Path
     with pytest.raises(ParameterError, match="relay must be an address"):
         make_join(tmp_path, relay="relay.example")
     assert oct((tmp_path / "pool.secret").stat().st_mode)[-3:] == "600"
+
+
+def test_a_signed_join_file_has_all_its_parts_and_no_others(tmp_path: Path) -> None:
+    """A part that this version does not know may change what is promised."""
+    join, own = make_join(tmp_path), Identity.kept(tmp_path / "pool.secret")
+    assert JoinFile.parse(signed(own, join.content)) == join
+    for wrong in (
+        {"more": 1},
+        {"tree digest": "0"},
+        {"k": 3.5},
+        {"people": "many"},
+        {"tree": None},
+        {"proof": 1},
+    ):
+        with pytest.raises(InputError):
+            JoinFile.parse(signed(own, join.content | wrong))
+    for name in set(join.content) - {"tacit pool"}:
+        with pytest.raises(InputError):
+            JoinFile.parse(signed(own, {each: join.content[each] for each in join.content if each != name}))
 
 
 def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.local_server import http_answer, local_server
 from tests.pool_parties import Parties, make_join, parties
 
 from tacit import Agent, InputError, Pool
@@ -23,6 +24,7 @@ from tacit.pool.channel.join import Identity
 from tacit.pool.protocol.gateway import Logged
 from tacit.pool.server import front
 from tacit.pool.server import gateway as gateway_module
+from tacit.pool.server import pool as pool_module
 from tacit.pool.server import relay as relay_module
 from tacit.pool.server import store as store_module
 from tacit.pool.server.store import MemoryStore
@@ -620,3 +622,83 @@ def test_a_gateway_keeps_answers_only_while_a_batch_may_come_again(monkeypatch: 
     monkeypatch.setattr(gateway_module, "_KEPT_ANSWERS", 250)
     take("last", 62.6)
     assert list(state._answers) == ["late", "last"] and state._bytes == 200
+
+
+def test_an_answer_under_a_region_of_somebody_else_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = gateway_module.Gateway._ask
+
+    async def elsewhere(self: Any, opened: Any, asked: Any, _node: int, moment: float) -> bytes:
+        leaf = next(each for each in self.join.tree.leaves if each not in own)
+        return await usual(self, opened, asked, leaf, moment)
+
+    own: set[int] = set()
+
+    async def work(pool: Parties) -> None:
+        own.update(pool.agent(number, each).leaf for number, each in enumerate(TOGETHER, 1))
+        for found in await pool.ask_together(TOGETHER):
+            assert isinstance(found, oblivious.RelayedError) and "not this person's" in str(found)
+
+    monkeypatch.setattr(gateway_module.Gateway, "_ask", elsewhere)
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize("less", [{"k": 2}, {"window": 21.0}, {"tree": "0" * 64}])
+def test_a_pool_that_promises_less_while_it_runs_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, less: dict[str, Any]
+) -> None:
+    usual = pool_module._Worker.standing
+
+    async def standing(self: Any, given: dict[str, Any]) -> dict[str, Any]:
+        return await usual(self, given) | less
+
+    monkeypatch.setattr(pool_module._Worker, "standing", standing)
+    for found in run(tmp_path, lambda pool: pool.ask_together(TOGETHER)):
+        assert isinstance(found, InputError) and "does not promise what its join file says" in str(found)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"node": -1}, {"node": 1 << 20}, {"node": "all"}, {"sealed": None, "node": None}]
+)
+def test_a_batch_names_nodes_of_the_tree(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    async def work(pool: Parties) -> None:
+        item = {"node": 0, "sealed": ""} | wrong
+        body = json.dumps({"number": "1", "session": "", "deadline": 9e9, "items": [item]}).encode()
+        signed = {"tacit-signature": Identity.kept(tmp_path / "pool.secret").sign(body)}
+        async with httpx.AsyncClient(transport=pool.network("pool")) as client:
+            answer = await client.post("http://gateway.test/batch", content=body, headers=signed)
+        assert answer.status_code == 400 and "a batch has a number" in answer.text
+
+    run(tmp_path, work)
+
+
+def test_a_short_text_that_unpacks_to_a_long_one_is_not_unpacked(tmp_path: Path) -> None:
+    template = make_join(tmp_path).template
+    for length, read in ((1_000, True), (10_000_000, False)):
+        content = zlib.compress(json.dumps({"query": "tea", "more": "x" * length}).encode(), 9)
+        message = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content).to_bytes()
+        if read:
+            assert gateway_module._question(template, message)["query"] == "tea"
+        else:
+            with pytest.raises(InputError, match="must be a JSON object"):
+                gateway_module._question(template, message)
+
+
+def test_clients_follow_no_redirect_and_take_no_setting_of_their_surroundings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    asked: list[str] = []
+
+    def answer(request: bytes, _socket: object) -> bytes:
+        asked.append(request.split(b" ", 2)[1].decode())
+        return http_answer("", "302 Found", Location="/elsewhere")
+
+    async def work() -> None:
+        with local_server(answer) as server:
+            async with oblivious.http_client(None, 5.0) as client:
+                assert (await client.get(f"{server.address}/keys")).status_code == 302
+
+    asyncio.run(work())
+    assert asked == ["/keys"]
