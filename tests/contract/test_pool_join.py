@@ -292,3 +292,15 @@ def test_what_stops_the_pool_is_said_once_and_by_its_kind_alone(
         asyncio.run(worker.drive())
     said = [record.getMessage() for record in caplog.records]
     assert said == ["the pool forgot what it held and begins anew: ValueError"] * 2
+
+
+def test_the_first_of_two_workers_makes_the_key_of_a_period(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second key would leave tokens behind that nobody takes, or tell people apart."""
+    first, second = (IssuerFile(tmp_path / "accounts.db") for _ in range(2))
+    first.prepare(5)
+    with monkeypatch.context() as patch:
+        patch.setattr(second, "keys", dict)  # it looked before the first had written
+        second.prepare(5)
+    assert IssuerFile(tmp_path / "accounts.db").keys()[5].public.n == first.keys()[5].public.n
