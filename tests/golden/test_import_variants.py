@@ -220,7 +220,7 @@ def test_a_stated_zone_moves_times_that_state_none(tmp_path: Path) -> None:
             ["fifth column, read as the rank, holds web addresses"],
         ),
         (
-            "7\tcanary\t2006-03-13 12:00:00\t1.5\thttp://canary.example\n" * 200, {},
+            "7\tcanary\t2006-03-13 12:00:00\t1.5\thttp://canary.example\n" * 200, {"format_name": "aol"},
             ["fourth column, read as the rank, holds decimals such as 1.5"],
         ),
         (

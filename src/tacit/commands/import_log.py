@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -100,6 +101,13 @@ def _imported(files: list[Path], output: Path, options: ImportOptions, force: bo
         return import_log(files, output, options, watch, force=force)
 
 
+def _as_option(found: re.Match[str]) -> str:
+    """A parameter of the library as an option; other words between backticks stay as they are."""
+    name, value = found[1], (found[2] or "").strip("'")
+    known = {"format", *import_.__annotations__}
+    return f"--{name.replace('_', '-')} {value}".rstrip() if name in known else found[0]
+
+
 def _looked(files: list[FileSeen]) -> Iterator[str | Table]:
     for file in files:
         between = f", columns between {file.delimiter}" if file.delimiter else ""
@@ -109,7 +117,7 @@ def _looked(files: list[FileSeen]) -> Iterator[str | Table]:
             rows = [(column.name, column.holds, column.taken_for or "nothing") for column in file.columns]
             yield table(("column", "holds", "taken for"), rows)
         if file.refusal:
-            yield file.refusal
+            yield re.sub(r"`(\w+)(?:=([^`]*))?`", _as_option, file.refusal)
 
 
 def _result(report: ImportReport, normalised: bool) -> dict[str, Any]:

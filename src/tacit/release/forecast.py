@@ -35,6 +35,7 @@ from tacit.errors import InfeasibleError
 from tacit.files import atomic_file, cache_directory
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.document.words import rounded
 from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Held, Holdings, count_once, select
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
@@ -333,7 +334,8 @@ def refuse_if_empty(expected: dict[str, float], users: int) -> None:
     if rows >= 1:
         return
     raise InfeasibleError(
-        f"next to nothing can be expected: {rows:.2g} rows of a log of {users:,} users. Nothing was charged.",
+        f"next to nothing can be expected: {rounded(rows)} rows of a log of {users:,} users. "
+        "Nothing was charged.",
         "More users, a larger epsilon or delta, or fewer tables would give more, as a plan with `users` "
         "says; `even_if_empty=True` goes on all the same.",
     )

@@ -345,7 +345,7 @@ def publish_log(
             report("charging the ledger")
             entry = order.ledger.spend(order.mechanism.event, order.purpose or order.mechanism.name)
             _remember(order.ledger, report)
-            report("drawing noise")
+            report("drawing noise" if order.mechanism.mechanism.private else "selecting")
             drawn = source or engine.randomness(entry.hash)  # a key, where there is one, is new for a charge
             tables = order.mechanism.publish(engine, counting, drawn)
             tables = withheld(tables, scrub=order.preparation.scrub)

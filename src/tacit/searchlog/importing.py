@@ -10,7 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 from tacit.errors import InputError, LogError, ParameterError
 from tacit.files import atomic_file, check_output
 from tacit.searchlog.readers import reader_for
+from tacit.searchlog.readers.delimited import DelimitedReader
 from tacit.searchlog.readers.inspection import DELIMITERS_IN_WORDS, looked_at
 from tacit.searchlog.readers.objects import ObjectsReader
 from tacit.searchlog.readers.protocol import BadLines, Block, Explain, Parsed, Reader, Reading, Reason
@@ -368,12 +369,13 @@ def look_at(
     try:
         reader = reader_for(source, format_name, reading)
         assert reader is not None  # a file that was named is recognised or refused
+        blocks = list(itertools.islice(reader.blocks(source), 2))
         if isinstance(reader, TableReader | ObjectsReader):
             columns = tuple(ColumnSeen(*said) for said in reader.seen(source))
         else:
             placed = reader.placed(opening)
-            columns = _by_place(opening, reading, placed) if placed else ()
-        blocks = list(itertools.islice(reader.blocks(source), 2))
+            text = blocks[0].content.text if isinstance(reader, DelimitedReader) and blocks else opening.head
+            columns = _by_place(replace(opening, head=text), reading, placed) if placed else ()
         parsed = [reader.parse(block) for block in blocks]
         explain, report = _explained(source, reader, reading), FileReport(path, reader.name)
         for block, found in zip(blocks, parsed, strict=True):

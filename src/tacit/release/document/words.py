@@ -99,6 +99,15 @@ def percent(belief: float) -> str:
     return f"{math.ceil(belief * 1000 - 1e-9) / 1000:.1%}".replace(".0%", "%")
 
 
+def rounded(number: float) -> str:
+    """Write a number of users or rows as people do, to two digits.
+
+    >>> rounded(0.0862), rounded(281.3), rounded(123_456), rounded(4.5e-5)
+    ('0.086', '280', '120,000', 'less than 0.01')
+    """
+    return "less than 0.01" if 0 < number < 0.01 else f"{float(f'{number:.2g}'):,.12g}"
+
+
 def one_in(chance: float) -> str:
     """A chance as people say it, never below what it is.
 
@@ -123,15 +132,11 @@ def may_show(delta: float, users: int | None) -> str:
     """Say what a δ means that may show a person outright; empty for one that hardly can."""
     if delta * max(users or 0, FEWEST) <= SHOWN * (1 + 1e-9):
         return ""
-    said = (
-        f"A δ of {delta:.3g}: for any one user a chance of {one_in(delta)} that something only they did is "
-    )
+    said = f"A δ of {delta:.3g}: something one user alone did is shown with a chance of up to {one_in(delta)}"
     if users is None:
-        return said + f"shown; for a log of {FEWEST:,} users it should be at most {SHOWN / FEWEST:g}."
-    expected = delta * users
-    whole = f"{expected:,.0f} of them are" if expected >= 1.5 else f"{expected:.2g} of them is"
-    most = SHOWN / max(users, FEWEST)
-    return said + f"shown: of {users:,} users, {whole} to be expected. It should be at most {most:.2g}."
+        return f"{said}; for a log of {FEWEST:,} users it should be at most {SHOWN / FEWEST:g}."
+    expected, most = rounded(delta * users), SHOWN / max(users, FEWEST)
+    return f"{said}: up to {expected} of {users:,} users are to be expected. It should be at most {most:.2g}."
 
 
 def _strength(total: Guarantee, shown: str, users: int | None) -> Strength:
@@ -239,8 +244,8 @@ def biased_counts(noise: float) -> str:
     near, far = upward_bias(noise, 0), upward_bias(noise, math.ceil(3 * noise))
     return (
         "Published are the numbers that were compared, so counts near the threshold are biased upward (those "
-        f"that noise pushed below are missing): at the threshold by about {near:.2g}, three noise scales "
-        f"above it by {far:.2g}."
+        f"that noise pushed below are missing): at the threshold by about {rounded(near)}, three noise "
+        f"scales above it by {rounded(far)}."
     )
 
 

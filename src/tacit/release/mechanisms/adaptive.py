@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tacit.errors import ParameterError
+from tacit.errors import InfeasibleError, ParameterError
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import parameters
 from tacit.release.mechanism import Counting, Mechanism, Plan
@@ -174,9 +174,14 @@ class Adaptive(Mechanism):
             single = plan_single(epsilon, delta, self.per_user, neighbours=relation)
             if self.single:
                 return single
-        rounds = plan_rounds(
-            epsilon, delta, self.per_user, keys_only=self.keys_only, listed=listed, neighbours=relation
-        )
+        try:
+            rounds = plan_rounds(
+                epsilon, delta, self.per_user, keys_only=self.keys_only, listed=listed, neighbours=relation
+            )
+        except InfeasibleError:
+            if compared:  # of a δ too small for rounds
+                return single
+            raise
         return single if compared and finds_more(single, rounds) else rounds
 
 

@@ -1,8 +1,9 @@
 """What an adaptive release does, means and costs."""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from tacit.release.document.words import biased_counts, counted
+from tacit.release.document.words import biased_counts, counted, rounded
 from tacit.release.mechanisms.adaptive import SEQUENCE, AdaptivePlan, HeldItem
 from tacit.release.prose import FEWER_THAN, DescribedStep, laplace_step
 from tacit.release.rounds_analysis import even_chance_at, single_deviation, single_even_chance_at
@@ -81,8 +82,8 @@ def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str
     else:
         lines.append(
             "Each count stands beside the standard deviation of its error; it is at least "
-            f"{cost['least_deviation']:.1f} users and grows with the count and with how many found items "
-            "most people have."
+            f"{math.floor(10 * cost['least_deviation']) / 10:,g} users and grows with the count and "
+            "with how many found items most people have."
         )
     if HeldItem.SESSIONS in plan.mechanism.items:
         lines.append(f"A session is an item in its first two up to {SEQUENCE} queries.")
@@ -101,7 +102,8 @@ def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
         return (*lines, "Items are published without counts.")
     return (
         *lines,
-        f"Each count stands beside the standard deviation of its noise, {cost['least_deviation']:.2g} users.",
+        "Each count stands beside the standard deviation of its noise, "
+        f"{rounded(cost['least_deviation'])} users.",
         biased_counts(next(plan.schedule.noises()).scale),
     )
 

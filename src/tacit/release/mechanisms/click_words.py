@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release import prose
-from tacit.release.document.words import among, biased_counts, counted, taken
+from tacit.release.document.words import among, biased_counts, counted, rounded, taken
 from tacit.release.mechanisms.click import ClickPlan, domain_size, spurious_queries
 from tacit.release.thresholds import mean_size, survival
 
@@ -33,15 +33,15 @@ def words(plan: ClickPlan) -> list[str]:
     ]
     if size:
         lines.append(
-            f"Of {size:,} domain queries, about {cost['spurious_queries']:.2g} that nobody asked get "
+            f"Of {size:,} domain queries, about {rounded(cost['spurious_queries'])} that nobody asked get "
             f"in at K = {plan.queries.above}; a lower K would keep rarer queries and let in more of these."
         )
-    lines.append(f"A published query count is off by about {cost['expected_error']:.3g} on average.")
+    lines.append(f"A published query count is off by about {rounded(cost['expected_error'])} on average.")
     if plan.same_counts:
         lines.append(biased_counts(plan.queries.scale))
     called = {"clicks": "A click count", "transitions": "A transition"}
     for table, part in plan.besides.items():
-        off = f"{mean_size(part.scale):.3g}"
+        off = rounded(mean_size(part.scale))
         lines.append(f"{called[table]} is published above {part.above}, off by about {off} on average.")
     if asked.pure:
         lines.append(

@@ -53,7 +53,7 @@ def words(plan: SeriesPlan) -> Sequence[str]:
         *lines,
         f"Found queries are counted every {counted(asked.count_every, 'week')}: how many users asked each "
         "in these weeks. The standard deviation of a count stands beside it; it is at least "
-        f"{cost['least_deviation']:.1f} users, and larger for frequent queries.",
+        f"{math.floor(10 * cost['least_deviation']) / 10:,g} users, and larger for frequent queries.",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
-from tacit.release.document.words import among, biased_counts, counted, taken
+from tacit.release.document.words import among, biased_counts, counted, rounded, taken
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.prose import DescribedStep, Notes, PaperFigure, log_alpha, selection_figures
 from tacit.release.thresholds import mean_size
@@ -29,14 +29,14 @@ def words(plan: SessionPlan) -> Sequence[str]:
         f"A sequence needs a count of about {cost['even_chance_at']:.0f} for an even chance to appear, "
         f"and {cost['nearly_sure_at']:.0f} to appear 19 times in 20. Rarer sequences are lost: that is "
         "the cost.",
-        f"A published sequence count is off by about {cost['expected_error']:.3g} on average.",
+        f"A published sequence count is off by about {rounded(cost['expected_error'])} on average.",
         *([biased_counts(plan.sequences.scale)] if plan.same_counts else []),
         "Each further query of a session doubles what a user adds, and so the noise.",
     ]
     for part in plan.schedule.parts[1:]:
         lines.append(
             f"The click part counts the {taken(asked.take, asked.counted_clicks, 'click')} of a user; a pair "
-            f"appears above {part.above}, off by about {mean_size(part.error):.3g} "
+            f"appears above {part.above}, off by about {rounded(mean_size(part.error))} "
             "on average. Both parts are paid for."
         )
     return tuple(lines)

@@ -30,8 +30,9 @@ def words(plan: TopicsPlan) -> Sequence[str]:
         f"“{_taxonomy(plan)}”, and in each for one right below, down to level {asked.levels}: what they "
         f"search for {how}.",
         "All topics are public and all are listed, whether anybody searches for them or not.",
-        f"A published count has a standard error of at most {figures(plan)['largest_deviation']:.2g} users; "
-        "beside each stands its own, rounded up. A count of less than twice that may be noise alone.",
+        "A published count has a standard error of at most "
+        f"{math.ceil(figures(plan)['largest_deviation']):,} users; beside each stands its own, rounded up. A "
+        "count of less than twice that may be noise alone.",
         "The count of a topic is the sum of those right below it, exactly. A topic's users who search for "
         "none of the topics below it are in its “other”.",
         "What a query is about is told from its words by a public rule, which is often wrong about a single "

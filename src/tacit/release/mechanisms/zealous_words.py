@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.analysis import guarantee_of
-from tacit.release.document.words import THINGS, among, biased_counts, counted, one_in, taken
+from tacit.release.document.words import THINGS, among, biased_counts, counted, one_in, rounded, taken
 from tacit.release.mechanisms.zealous import ZealousPlan
 from tacit.release.prose import (
     DescribedStep,
@@ -40,7 +40,7 @@ def words(plan: ZealousPlan) -> Sequence[str]:
         f"About {plan.threshold_2} users must have an item {given} for an even chance that it appears, and "
         f"{cost['nearly_sure_at']:.0f} for 19 chances in 20. Rarer items are lost: that is the cost.",
         "A published count is off from the number of such users by about "
-        f"{cost['expected_error']:.3g} on average.",
+        f"{rounded(cost['expected_error'])} on average.",
         biased_counts(plan.noise),
     )
 

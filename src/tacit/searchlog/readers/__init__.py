@@ -65,6 +65,8 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
             return reader
     if not source.asked_for:
         return None
+    if not opening.head:
+        raise LogError(f"{source.name} is empty.")
     if known is not None:
         raise LogError(f"{source.name} is {known[0]}, not a log that can be read.", known[1])
     for reader in available.values():
@@ -76,7 +78,7 @@ def reader_for(source: Source, format_name: str | None, reading: Reading | None 
             )
     seen = looked_at(opening, reading)
     raise LogError(
-        f"{source.name} begins like none of the formats {', '.join(available)}{seen.complaint}.",
+        f"{source.name} begins like none of the known formats{seen.complaint}.",
         f"{seen.remedy}Name its format with `format` ({', '.join(FORMATS)}), and for csv, tsv, jsonl,"
         " parquet and databases its columns with `columns=user=…,query=…,time=…`.",
     )

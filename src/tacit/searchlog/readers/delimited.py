@@ -8,6 +8,7 @@ Where neither a mapping nor a header names the columns, the order of AOL's is re
 third; whether a rank or a url follows is inferred from what the columns hold.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 
 Row = list[bytes]
 
+_NAME = re.compile(rb"\s*\"?[^\W\d][^\d:/]*\"?\s*")
+"""What the name of a column looks like, and no time."""
 _NUMBERS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS, ColumnKind.DECIMALS)
 _NEEDED = 3
 
@@ -99,6 +102,11 @@ def _clicks(rows: Sequence[Row]) -> dict[str, int]:
     return {"rank": 3, "url": 4}
 
 
+def _in_question(other: Values) -> bool:
+    """Tell whether a column after the time is no rank and no url: it may be what tells people apart."""
+    return other.phrases is not None and not other.ranks and other.kind is not ColumnKind.ADDRESSES
+
+
 def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) -> Layout | None:
     """The layout of lines whose third column holds times; None when it does not."""
     lines = [row for row in rows if any(row)]
@@ -107,13 +115,17 @@ def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) ->
     sure = [value for value in third if not value.isdigit() or len(value) >= 9]  # no plain short numbers
     if int(read_times(pa.array(sure, pa.binary()))[1].sum()) * 2 <= len(lines):
         return None
-    users, queries = (Values.of([row[place] for row in kept]) for place in (0, 1))
+    columns = [
+        Values.of([row[place] for row in kept if len(row) > place]) for place in range(_usual_width(kept))
+    ]
+    users, queries, _, *others = columns
     if queries.phrases is not None:  # there are lines enough to say
         numbered = queries.phrases == 0 and queries.differing > 0.95
-        if queries.kind is not ColumnKind.TEXT or numbered or (users.phrases or 0) >= 0.1:
+        named = (users.phrases or 0) >= 0.1 or users.kind is ColumnKind.DECIMALS
+        if queries.kind is not ColumnKind.TEXT or numbered or named or any(map(_in_question, others)):
             return None
     positions = {"user": 0, "query": 1, "time": 2} | _clicks(kept)
-    header = tuple(kept[0]) if kept[0][0].decode("utf-8", "replace").strip('"') == HEADER[0] else None
+    header = tuple(kept[0]) if all(map(_NAME.fullmatch, kept[0])) else None
     return Layout(delimiter, positions, frozenset({_usual_width(kept)}), header, _NEEDED)
 
 

@@ -76,6 +76,16 @@ _EXPORTS: Mapping[str, tuple[Extraction, Callable[[Mapping[str, Any]], bool]]] =
 }
 """What an export is called: its searches, and how it is known."""
 
+_TAKEN_IN_EXPORTS = {
+    **dict.fromkeys(("user_id", "user_pseudo_id", "userId", "visitorId", "client_id"), "user"),
+    **dict.fromkeys(("event_timestamp", "timestamp"), "time"),
+    **dict.fromkeys(("event_params", "user_query"), "query"),
+    "actionDetails": "query, time",
+    "event_attributes.position.ordinal": "rank",
+    "event_attributes.object.object_id": "url",
+}
+"""Names in exports, and what the log has from there."""
+
 EXPORTS = tuple(_EXPORTS)
 
 
@@ -182,10 +192,11 @@ class ObjectsReader(Reader):
 
     def seen(self, source: Source) -> Iterator[tuple[str, str, str | None]]:
         """Say each name of the file, what it holds, and which column of the log it becomes."""
-        keys = {} if self._export is not None else self._keys(source)
-        taken = {key: column for column, key in keys.items()}
+        taken = _TAKEN_IN_EXPORTS
+        if self._export is None:
+            taken = {key: column for column, key in self._keys(source).items()}
         for name in usual_names(source.opening):
-            yield name, "values of objects", taken.get(name)
+            yield name, "values of objects", taken.get(name.removeprefix("_source."), taken.get(name))
 
     def blocks(self, source: Source) -> Iterator[Block]:
         extract = self._export[0] if self._export is not None else _under(self._keys(source))

@@ -160,8 +160,8 @@ _LARGEST_RANK = 2**31 - 1
 _FIRST_INSTANT = int(np.datetime64("0001-01-01", "us").astype(np.int64))
 _END_OF_INSTANTS = int(np.datetime64("10000-01-01", "us").astype(np.int64))
 _FAULTS = (Reason.USER, Reason.QUERY, Reason.TIME, Reason.RANK)
-_WHOLE_DECIMAL = r"^([0-9]+)\.0*$"
-_MISSING = pa.array([b"NULL", b"null", b"\\N", b"None", b"NaN", b"nan"], pa.binary())
+_WHOLE_DECIMAL = r"^([0-9]+)[.,]0*$"
+_MISSING = pa.array([b"NULL", b"null", b"\\N", b"None", b"NaN", b"nan", b"-"], pa.binary())
 """How texts write that a rank, a url or a user is not there."""
 
 
