@@ -31,6 +31,11 @@ def rows(seed: int, users: list[str], lines: int = 200) -> list[dict[str, str]]:
                 "url": f"http://{drawn.choice(WORDS)}.org/{number}" if clicked else "",
                 "country": drawn.choice(["DE", "US", "FR"]),
                 "unique": f"{drawn.getrandbits(64):016x}",
+                "visit": f"v{number // 3:05}",
+                "shop": f"shop {drawn.randint(1, 9)}{drawn.randint(1, 9)}".replace(" ", ""),
+                "took": str(drawn.randint(5, 900)),
+                "price": f"{drawn.random() * 90:.2f}",
+                "title": f"{drawn.choice(WORDS)} {drawn.choice(WORDS)} now",
             }
         )
     return found
@@ -52,7 +57,10 @@ def test_the_proposed_mapping_of_shuffled_columns_is_right_or_absent(
     drawn = random.Random(seed)
     found = rows(seed, USERS[kind])
     names = ["query", "time", "user"] if seed % 5 else ["query", "time"]  # now and then nobody is named
-    names += drawn.sample(["line", "rank", "url", "country", "unique"], k=drawn.randint(0, 5))
+    beside = ["line", "rank", "url", "country", "unique"]
+    if "user" in names:  # where nobody is named, these tell people apart as users would
+        beside += ["visit", "shop", "took", "price", "title"]
+    names += drawn.sample(beside, k=drawn.randint(0, 5))
     drawn.shuffle(names)
     (tmp_path / "log.txt").write_text("".join("~".join(row[name] for name in names) + "\n" for row in found))
     seen = look_at(tmp_path / "log.txt", None, Reading(delimiter="~"))
@@ -74,6 +82,7 @@ def test_the_proposed_mapping_of_shuffled_columns_is_right_or_absent(
         # The order of AOL's columns was recognised: then it is that order, and a look says the same.
         assert seen.format_name == "csv"
         assert names[:3] == ["user", "query", "time"]
+        assert {"rank", "url"} >= set(names[3:])
 
 
 def test_a_log_with_cookies_is_proposed_rightly(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 _NUMBERS_AS_TIMES = (ColumnKind.COMPACT, *_EPOCHS.values())
 _RANKS = (ColumnKind.WHOLE, ColumnKind.WHOLE_DECIMALS)
 _LARGEST_LIKELY_RANK = 500
+_ALWAYS = 0.95
+"""The share of values from which on a column is nearly always filled."""
 _FEWEST_VALUES = 20
 """Values of a column that it takes to say what they are."""
 _COLUMN_OF = {Reason.USER: "user", Reason.QUERY: "query", Reason.TIME: "time", Reason.RANK: "rank"}
@@ -130,6 +132,8 @@ class Values:
     """Distinct values per value."""
     ranks: bool = False
     """Whether all of them could be ranks."""
+    numbers_of_users: bool = False
+    """Whether such ranks are always there and go beyond ten, so that people could be numbered by them."""
     days: bool = False
     """Whether they are days, without a time of the day."""
 
@@ -142,10 +146,11 @@ class Values:
         phrases = sum(b" " in value and not value.replace(b" ", b"").isdigit() for value in values)
         differing = len(set(values)) / len(values)
         large = sum(_rank(value) > _LARGEST_LIKELY_RANK for value in values)
-        small = kind in _RANKS and large <= 1  # the name of the column may stand above them
+        small = kind in _RANKS and large <= 1 and differing < 0.9  # the name of the column may stand above
         share = len(values) / len(sample)
+        beyond = small and share > _ALWAYS and sum(_rank(value) > 10 for value in values) > 1
         days = kind in DATES and 2 * sum(b":" in value for value in values) < len(values)
-        return cls(kind, share, phrases / len(values), differing, small and differing < 0.9, days)
+        return cls(kind, share, phrases / len(values), differing, small, beyond, days)
 
     @property
     def could_be_users(self) -> bool:
@@ -154,7 +159,7 @@ class Values:
         """
         return (
             self.kind in (ColumnKind.TEXT, ColumnKind.WHOLE, *_EPOCHS.values())
-            and self.filled > 0.95
+            and self.filled > _ALWAYS
             and (self.phrases or 0) < 0.02
             and 0.04 < self.differing < 0.9
             and not self.ranks
@@ -201,7 +206,8 @@ class Look:
             users = [n for n in users if self.columns[n] is ColumnKind.TEXT]
         texts = [(n, held) for n, held in enumerate(self.values) if held.kind is ColumnKind.TEXT]
         queries = [n for n, held in texts if (held.phrases or 0) > 0.15 and held.differing > 0.1]
-        if not len(times) == len(users) == len(queries) == 1:
+        doubtful = any(held.numbers_of_users for held in self.values)
+        if doubtful or not len(times) == len(users) == len(queries) == 1:
             return None
         found = {"user": users[0], "query": queries[0], "time": times[0]}
         ranks = [n for n, held in enumerate(self.values) if held.ranks]
