@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from rich import progress as rich_progress
 from rich.console import Console, Group, RenderableType
@@ -54,7 +54,27 @@ def stdout(*, markup: bool = True) -> Console:
 
 def stderr() -> Console:
     """Return the console for progress and errors."""
-    return Console(file=sys.stderr, highlight=False)
+    return Console(file=cast("IO[str]", _Unfailing(sys.stderr)), highlight=False)
+
+
+class _Unfailing:
+    """A stream of words beside the result: where it is full or closed they are lost, and nothing else is."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, said: str) -> None:
+        """Write what can be written."""
+        with suppress(OSError, ValueError):
+            self._stream.write(said)
+
+    def flush(self) -> None:
+        """Pass on what can be passed on."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 Value = TypeVar("Value")

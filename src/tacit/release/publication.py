@@ -311,7 +311,7 @@ def _require_room(guarantee: Guarantee, budget: Guarantee | None) -> None:
         asked, given = getattr(guarantee, name), getattr(budget, name)
         if asked > given:
             raise BudgetError(
-                f"this release costs a {name} of {asked:.4g}; the budget has {given:.4g}.",
+                f"this release costs {asked:.4g} of {name}; the budget has {given:.4g}.",
                 f"Give a larger `budget_{name}`; no ledger was opened and nothing was spent.",
             )
 
