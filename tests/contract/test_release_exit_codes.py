@@ -132,7 +132,7 @@ def test_a_limit_under_which_the_engine_crashes_is_refused(
 def test_a_delta_that_may_show_a_person_needs_a_word_at_both_doors(log: Path) -> None:
     dear = tacit.Zealous(epsilon=0.5, delta=0.4)
     given = {"budget_epsilon": 4, "budget_delta": 0.9, "users": 150, "even_if_empty": True}
-    with pytest.raises(ParameterError, match="57 of .* users are to be expected") as refused:
+    with pytest.raises(ParameterError, match=r"57 of .* users are to be expected") as refused:
         tacit.read_log(log).release(dear, to=log.parent / "out", **given)
     assert "a_person_may_be_shown=True" in refused.value.remedy and not Path(f"{log}.ledger").exists()
     with pytest.warns(PrivacyWarning, match="No protection to speak of"):

@@ -165,3 +165,6 @@ def test_rounds_are_charged_for_every_noise_and_every_item(
     changed = relation.users_changed
     assert charged.mu == pytest.approx(math.sqrt(changed * square), rel=1e-9)
     assert charged.disclosure == pytest.approx(changed * held * chances, rel=1e-6)
+    low, high = (epsilon / charged.mu - sign * charged.mu / 2 for sign in (1, -1))
+    noise = (math.erfc(low / math.sqrt(2)) - math.exp(epsilon) * math.erfc(high / math.sqrt(2))) / 2
+    assert charged.guarantee.delta == pytest.approx(noise + charged.disclosure, rel=1e-5)

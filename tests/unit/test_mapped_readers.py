@@ -178,7 +178,7 @@ def test_a_format_is_told_by_how_a_file_begins(tmp_path: Path, content: bytes, e
 
 def test_what_is_in_no_known_format_is_refused_without_showing_it(tmp_path: Path) -> None:
     for content in (b"canary\n", b"canary,canary\n", b"", b"\x00\xff" * 50, b"\n\n\n"):
-        with pytest.raises(LogError, match="begins like none|is empty") as caught:
+        with pytest.raises(LogError, match=r"begins like none|is empty") as caught:
             _import(tmp_path, "file.csv", content)
         assert "canary" not in str(caught.value)
     with pytest.raises(LogError, match="no uid, q, ts, pos, link among the 2 names") as caught:

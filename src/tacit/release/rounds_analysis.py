@@ -21,7 +21,8 @@ from fractions import Fraction
 from itertools import accumulate
 
 from tacit.errors import ParameterError
-from tacit.privacy.accounting.loss import lattice_delta, root_above, upper_tail
+from tacit.privacy.accounting.events import GaussianRounds
+from tacit.privacy.accounting.loss import root_above, upper_tail
 from tacit.privacy.arithmetic import ROUNDING, enclose_exponential, per_scale, round_up, sum_up
 from tacit.privacy.guarantee import Neighbours
 from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
@@ -49,10 +50,8 @@ class Cost:
         return Cost(mu, min(1.0, 2 * self.disclosure))
 
     def delta(self, epsilon: float) -> float:
-        """δ at this ε, rounded up."""
-        if self.mu == float("inf"):
-            return 1.0
-        return min(1.0, sum_up([lattice_delta(epsilon, self.mu), self.disclosure]))
+        """δ at this ε, rounded up, as a ledger is charged."""
+        return GaussianRounds(self.mu, self.disclosure, epsilon).guarantee.delta
 
 
 def cost_of(schedule: AdaptiveRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:

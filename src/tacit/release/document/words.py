@@ -1,7 +1,7 @@
 """A guarantee in words that a data protection officer can sign or refuse to, for the terminal and the page.
 
-How strong a protection is follows from a belief: somebody who knows everything else, and holds it for an even
-chance that a user searched for something, can become so sure and no surer, but for a stated chance. The
+How strong a protection is follows from a belief: somebody who knows everything else, and thinks it as likely
+as not that a user searched for something, can become so sure and no surer, but for a stated chance. The
 verdict is about everything published from the data set so far; what this release alone does comes second. Its
 thresholds are stated and the same everywhere: on the page, in the terminal and in the manifest.
 """
@@ -193,7 +193,7 @@ def _said(verdict: ReleaseVerdict, alone: Guarantee, total: Guarantee, users: in
         else "this release"
     )
     yield (
-        "Take somebody who knows everything else in the log, and holds it for an even chance that a certain "
+        "Take somebody who knows everything else in the log, and thinks it as likely as not that a certain "
         f"user searched for something. After seeing {seen} they can be {verdict.sure} of it, whatever it was"
         f"{but_for(verdict.chance) if verdict.after <= 0.999 else ''}."
     )
