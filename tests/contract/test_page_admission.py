@@ -43,7 +43,7 @@ def test_the_routes_are_all_examined_here(page: ServedPage) -> None:
     from tacit.web.site.application import page_application
 
     known = {re.sub(r"/x(/1)?$", "", path.partition("?")[0]) for path in PRIVATE + CHANGES}
-    open_to_all = {"/open", "/opensearch", "/suggest", "/static", "/favicon.ico"}
+    open_to_all = {"/open", "/opensearch", "/suggest", "/static"}
     for route in page_application(page.site).routes:
         path = re.sub(r"/\{.*", "", getattr(route, "path", ""))
         assert path in known | open_to_all or path in {"/read", "/go", "/picture", "/clicked", ""}, path
@@ -165,13 +165,13 @@ def test_nothing_is_fetched_ahead(browser: httpx.Client) -> None:
 
 
 def test_every_answer_carries_the_policy(browser: httpx.Client, page: ServedPage) -> None:
-    for path in [*PRIVATE, "/static/tacit.js", "/favicon.ico", "/nowhere"]:
+    for path in [*PRIVATE, "/static/tacit.js", "/nowhere"]:
         headers = browser.get(path).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "*" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in headers
-        if not path.startswith(("/static", "/favicon")):
+        if not path.startswith("/static"):
             assert headers["cache-control"] == "no-store"
         assert headers["x-dns-prefetch-control"] == "off"
     assert httpx.get(page.address + "/nowhere", trust_env=False).headers["x-frame-options"] == "DENY"

@@ -35,7 +35,7 @@ def page(tmp_path: Path, engine: LocalServer) -> Iterator[ServedPage]:
     with served_page(tmp_path) as served:
         with served.browser() as client:
             served.post(client, "/settings/engine", kind="searxng", address=engine.address, name="local")
-            served.post(client, "/settings/engine/change", name="embedded", action="remove")
+            served.post(client, "/settings/engine/change", name="dictionary", action="remove")
         yield served
 
 

@@ -108,6 +108,9 @@ class ShownResult(NamedTuple):
     """Its rank before personalisation."""
     reason: str
     because: tuple[ClickedPage, ...] = ()
+    """The pages that raise it most."""
+    alike: bool = False
+    """Whether a person sees why: they share words with it, or it is one of them."""
     rule: SiteRule | None = None
     turn: EngineTurn | None = None
     """Of the engine that named it first."""
@@ -155,8 +158,8 @@ class FoundPage:
 
     @cached_property
     def because(self) -> int:
-        """The number of results that the history supports."""
-        return sum(bool(shown.because) for shown in self.personal)
+        """The number of results like which the person opened pages."""
+        return sum(shown.alike for shown in self.personal)
 
     @cached_property
     def asides(self) -> tuple[interface.Aside, ...]:
@@ -353,26 +356,20 @@ def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:
 
 
 class _Alike(NamedTuple):
-    """What a person sees to be like a result, of the pages that raise it."""
+    """What a person sees to be alike in a result and the pages that raise it, if anything."""
 
-    pages: tuple[ClickedPage, ...]
     words: tuple[str, ...]
-    """What they share with the result, beside the query's words."""
+    """What they share, beside the query's words."""
     itself: bool
     """Whether the result itself is one of them."""
 
 
 def _alike(query: str, one: FusedResult, because: Sequence[ClickedPage]) -> _Alike:
-    """Leave out pages that only lie in the same direction, without a word of the result."""
     asked = STOP_WORDS | set(words(query))
+    read = {word for page in because for word in words(page.title)} - asked
     own = dict.fromkeys(words(f"{one.result.title} {one.result.snippet}"))
-    telling = [word for word in own if word not in asked and len(word) > 2 and word.isalpha()]
-    titles = {page: set(words(page.title)) for page in because}
-    pages = tuple(page for page, title in titles.items() if not title.isdisjoint(telling))
-    shared = [word for word in telling if any(word in titles[page] for page in pages)]
-    return _Alike(
-        pages, tuple(shared[:4]), any(canonical_address(page.url) == one.address for page in because)
-    )
+    shared = [word for word in own if word in read and len(word) > 2 and word.isalpha()]
+    return _Alike(tuple(shared[:4]), any(canonical_address(page.url) == one.address for page in because))
 
 
 @dataclass(frozen=True)
@@ -397,7 +394,8 @@ class _Arrangement:
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
             placement = why.get(one.address)
-            alike = _alike(self.query, one, placement.because if placement is not None else ())
+            because = placement.because if placement is not None else ()
+            alike = _alike(self.query, one, because)
             rule = self.rules.rule_for(one.result.url)
             turns = {turn.engine.name: turn for turn in self.batch.turns}
             return ShownResult(
@@ -408,7 +406,8 @@ class _Arrangement:
                 rank=rank,
                 was=was[one.address],
                 reason=self._reason(rank, was[one.address], unruled[one.address], alike, rule),
-                because=alike.pages,
+                because=because,
+                alike=alike.itself or bool(alike.words),
                 rule=rule,
                 turn=next((turns[name] for name in one.ranks if name in turns), None),
             )
@@ -438,6 +437,6 @@ class _Arrangement:
             nearer = "what stands before it now is nearer to pages you opened"
             parts.append(f"Moved down from {was}: {by_engine}{nearer}.")
         else:
-            also = "; you also opened pages like it" if alike.pages else ""
+            also = "; you also opened pages like it" if alike.words else ""
             parts.append(f"Where the engines put it{also}.")
         return " ".join(parts)

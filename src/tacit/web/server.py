@@ -41,9 +41,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return opened
 
 
-def serve(application: Any, opened: socket.socket, started: Callable[[], None] = lambda: None) -> None:
-    """Serve until Ctrl-C or SIGTERM. No request is logged: addresses hold queries."""
-    configuration = uvicorn.Config(
+def _configuration(application: Any) -> uvicorn.Config:
+    return uvicorn.Config(
         application,
         access_log=False,
         proxy_headers=False,
@@ -57,13 +56,17 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
         ws="none",
     )
 
+
+def serve(application: Any, opened: socket.socket, started: Callable[[], None] = lambda: None) -> None:
+    """Serve until Ctrl-C or SIGTERM. No request is logged: addresses hold queries."""
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 started()
 
-    server = Server(configuration)
+    server = Server(_configuration(application))
 
     def stop(*_: object) -> None:
         """End even before uvicorn listens; it raises a signal once more after it has shut down in order."""
@@ -84,10 +87,7 @@ def serve(application: Any, opened: socket.socket, started: Callable[[], None] =
 @contextmanager
 def served_beside(application: Any, opened: socket.socket) -> Iterator[None]:
     """Serve in a thread of this process while the block runs."""
-    configuration = uvicorn.Config(
-        application, log_level="critical", access_log=False, lifespan="on", ws="none"
-    )
-    server = uvicorn.Server(configuration)
+    server = uvicorn.Server(_configuration(application))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     try:

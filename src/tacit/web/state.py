@@ -18,7 +18,7 @@ from typing import Any
 from tacit.device.profile.store import FORGOTTEN_PERIOD, whole_transaction
 from tacit.errors import InputError
 from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data, named_apart
-from tacit.web.engines.interface import LANGUAGES, SAFE, Carriage, EngineDescription
+from tacit.web.engines.interface import LANGUAGES, SAFE, EngineDescription
 from tacit.web.rules import Action, check_pattern
 
 DOOR = """
@@ -87,6 +87,10 @@ class PageState:
         found = self.rows("SELECT value FROM page_setting WHERE key = ?", (key,))
         return str(found[0][0]) if found else None
 
+    def kept(self, key: str) -> Any:
+        """Read a setting that holds JSON; empty if there is none."""
+        return json.loads(self.setting(key) or "{}")
+
     def set(self, key: str, value: str) -> None:
         """Store a setting."""
         with self.transaction() as connection:
@@ -153,8 +157,6 @@ class SentRequests:
 
 # -- the person's choices --------------------------------------------------------------------------------
 
-_KEY, _ENGINES = "settings", "engines"
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -187,7 +189,7 @@ class Settings:
 
 def load_settings(state: PageState) -> Settings:
     """The stored choices; defaults for what was never chosen, or is not understood any more."""
-    stored: dict[str, Any] = json.loads(state.setting(_KEY) or "{}")
+    stored = state.kept("settings")
     known = {field.name for field in fields(Settings)}
     try:
         return replace(Settings(), **{name: value for name, value in stored.items() if name in known})
@@ -197,16 +199,16 @@ def load_settings(state: PageState) -> Settings:
 
 def save_settings(state: PageState, settings: Settings) -> None:
     """Store the choices."""
-    state.set(_KEY, json.dumps(asdict(settings)))
+    state.set("settings", json.dumps(asdict(settings)))
 
 
 def engines(state: PageState) -> list[EngineDescription]:
     """Read the engines that were added, in order; the embedded one alone where none ever was."""
     found = []
-    for data in json.loads(state.setting(_ENGINES) or "[]"):
+    for data in state.kept("engines"):
         enabled = bool(data.pop("enabled", True))
         found.append(replace(engine_from_data(data), enabled=enabled))
-    return found or [EngineDescription(EMBEDDED, EMBEDDED, carriage=Carriage.HERE)]
+    return found or [engine_from_data({"kind": EMBEDDED})]
 
 
 def save_engine(state: PageState, engine: EngineDescription) -> EngineDescription:
@@ -229,30 +231,25 @@ def _store(state: PageState, kept: list[EngineDescription]) -> None:
     rows = [asdict(engine) for engine in kept]
     for row in rows:
         row["carries"] = row.pop("carriage")
-    state.set(_ENGINES, json.dumps(rows))
-
-
-_RULES = "rules"
+    state.set("engines", json.dumps(rows))
 
 
 def stored_rules(state: PageState) -> dict[str, Action]:
     """Read the site rules by their patterns, in the order in which they were added."""
-    found = json.loads(state.setting(_RULES) or "{}")
-    return {pattern: Action(action) for pattern, action in found.items()}
+    return {pattern: Action(action) for pattern, action in state.kept("rules").items()}
 
 
 def save_rules(state: PageState, rules: Mapping[str, Action]) -> None:
     """Store the site rules."""
-    state.set(_RULES, json.dumps(rules))
+    state.set("rules", json.dumps(rules))
 
 
-_LENSES = "lenses"
 _MOST_SITES = 200
 
 
 def lenses(state: PageState) -> dict[str, list[str]]:
     """The named sets of sites that a search can be narrowed to."""
-    found: dict[str, list[str]] = json.loads(state.setting(_LENSES) or "{}")
+    found: dict[str, list[str]] = state.kept("lenses")
     return found
 
 
@@ -264,4 +261,4 @@ def save_lens(state: PageState, name: str, sites: Sequence[str]) -> None:
     if len(sites) > _MOST_SITES:
         raise InputError(f"a lens has at most {_MOST_SITES} sites; found {len(sites)}.")
     found = lenses(state) | {name: [check_pattern(site) for site in sites]}
-    state.set(_LENSES, json.dumps({one: sites for one, sites in found.items() if sites}))
+    state.set("lenses", json.dumps({one: sites for one, sites in found.items() if sites}))

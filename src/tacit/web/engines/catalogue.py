@@ -309,11 +309,13 @@ class EngineKind:
     suffix: str = ""
     """What people may leave at the end of its address."""
     short: str = ""
-    """What one on this machine or beside it is called, with its address."""
+    """What one on this machine or beside it is called, with its address, if it has one."""
 
 
 KINDS: Mapping[str, EngineKind] = {
-    EMBEDDED: EngineKind("The embedded engine (a dictionary of 82,115 entries)", (interface.Carriage.HERE,)),
+    EMBEDDED: EngineKind(
+        "The dictionary inside Tacit (82,115 entries)", (interface.Carriage.HERE,), short="dictionary"
+    ),
     "tacit": EngineKind(
         "A Tacit search server",
         (interface.Carriage.PROFILE, interface.Carriage.NOTHING),
@@ -399,7 +401,9 @@ def _usual_name(kind: EngineKind, address: str) -> str:
     """Tell engines apart by their addresses; what has no name of its own also by what it is."""
     parts = urlsplit(address)
     host = parts.hostname or ""
-    told = host if not host or parts.port is None else f"{host}:{parts.port}"
+    if not host:
+        return kind.short
+    told = host if parts.port is None else f"{host}:{parts.port}"
     return f"{kind.short} at {told}" if kind.short and names_local_address(host) else told
 
 
@@ -417,7 +421,7 @@ def parse_engine(text: str) -> interface.EngineDescription:
     """An engine as ``embedded``, as ``KIND=ADDRESS``, or as a file of JSON that describes it."""
     kind, equals, address = text.partition("=")
     if text == EMBEDDED:
-        return engine_from_data({"name": EMBEDDED, "kind": EMBEDDED})
+        return engine_from_data({"kind": EMBEDDED})
     if equals and kind in KINDS:
         return engine_from_data({"kind": kind, "address": address})
     path = Path(text)

@@ -65,8 +65,7 @@ class Limits:
     first_pause: float = 0.2
     """Seconds before the second attempt; each further pause is twice as long, with random jitter."""
     rest: float = 30.0
-    """Seconds for which an engine that failed :attr:`failures` times in a row is not asked, doubling."""
-    longest_rest: float = 600.0
+    """Seconds for which an engine that failed :attr:`failures` times in a row is not asked."""
     failures: int = 3
 
 
@@ -140,8 +139,7 @@ class EngineClient:
             return Answer(engine.name, tuple(results), aside=aside)
         health.failures += engine.kind != "pool"  # too few people asked: the next query may find them
         if health.failures >= self.limits.failures:
-            rest = self.limits.rest * 2.0 ** (health.failures - self.limits.failures)
-            health.until = time.monotonic() + min(rest, self.limits.longest_rest)
+            health.until = time.monotonic() + self.limits.rest
         return Answer(engine.name, (), refusal.problem, refusal.remedy)
 
     async def fetch(self, request: Outgoing, *, local: bool, record: Recorder, seconds: float) -> bytes:

@@ -75,7 +75,7 @@ def _refusal(site: Site) -> Callable[[Request, str], Response]:
 
 
 def _browser_routes(site: Site) -> list[Route]:
-    """Admission, the description as a search engine (OpenSearch 1.1), suggestions while typing, the icon."""
+    """Admission, the description as a search engine (OpenSearch 1.1), suggestions while typing."""
 
     async def admit(request: Request) -> Response:
         token = site.admission.admit(request.query_params.get("key", ""))
@@ -111,14 +111,9 @@ def _browser_routes(site: Site) -> list[Route]:
             return PlainTextResponse("Not known.\n", 404)
         return await suggest(request)
 
-    async def favicon(_request: Request) -> Response:
-        icon = (resources.files("tacit.web") / "static" / "icon.svg").read_bytes()
-        return Response(icon, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
-
     return [
         Route("/open", admit),
         Route("/opensearch/{key}.xml", describe),
         Route("/suggest/{key}", suggest_by_key),
         Route("/suggest", suggest),
-        Route("/favicon.ico", favicon),
     ]

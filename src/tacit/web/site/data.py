@@ -38,18 +38,6 @@ class _Import:
     def advance(self, pages: int) -> None:
         self.done += pages
 
-    def run(self, work: Callable[[_Import], int], after: Callable[[], None]) -> None:
-        """Do the work, which returns how many pages were new; ``after`` cleans up in any case."""
-        try:
-            self.new = work(self)
-        except TacitError as error:
-            self.problem = str(error)
-        except Exception as error:  # whatever a foreign file provokes; its content must not be shown
-            self.problem = f"the file could not be read ({type(error).__name__})."
-        finally:
-            after()
-            self.finished = True
-
 
 _PATIENCE = 1.5
 """Seconds that a page waits for a short import to finish."""
@@ -120,8 +108,8 @@ class _DataPage:
                 after()
                 return Notice("Another import is under way.", problem=True)
             self._latest = job = _Import(what)
-        work = (lambda running: self._learn(running, path), after)
-        thread = threading.Thread(target=job.run, args=work, name="tacit-import", daemon=True)
+        arguments = (job, path, after)
+        thread = threading.Thread(target=self._learn, args=arguments, name="tacit-import", daemon=True)
         thread.start()
         thread.join(_PATIENCE)
         if not job.finished:
@@ -131,16 +119,22 @@ class _DataPage:
         known = f", {job.done - job.new:,} were known." if job.done > job.new else "."
         return Notice(f"{job.new:,} pages were added to your profile{known}")
 
-    def _learn(self, job: _Import, path: Path) -> int:
-        pages = (
-            (one.query, {"url": one.url, "title": one.title, "snippet": one.text}, one.time)
-            for one in browsing_history(path)
-        )
-        new = self._site.guard.learn(pages, job.advance)
-        if job.done == 0:
-            raise InputError("it has no pages with a title.")
-        self._site.changed()
-        return new
+    def _learn(self, job: _Import, path: Path, after: Callable[[], None]) -> None:
+        try:
+            pages = (
+                (one.query, {"url": one.url, "title": one.title, "snippet": one.text}, one.time)
+                for one in browsing_history(path)
+            )
+            job.new = self._site.guard.learn(pages, job.advance)
+            job.problem = "" if job.done else "it has no pages with a title."
+            self._site.changed()
+        except TacitError as error:
+            job.problem = str(error)
+        except Exception as error:  # whatever a foreign file provokes; its content must not be shown
+            job.problem = f"the file could not be read ({type(error).__name__})."
+        finally:
+            after()
+            job.finished = True
 
     def export(self, _request: Request) -> Response:
         """Give everything as one JSON file."""
@@ -231,8 +225,8 @@ def export_everything(site: Site) -> dict[str, Any]:
             {"query": query, "last": last, "times": times}
             for query, last, times in state.rows("SELECT query, time, times FROM page_query ORDER BY time")
         ],
-        "settings": json.loads(state.setting("settings") or "{}"),
-        "engines": cleaned(json.loads(state.setting("engines") or "[]")),
+        "settings": state.kept("settings"),
+        "engines": cleaned(list(state.kept("engines"))),
         "lenses": lenses(state),
         "rules": site.rules.rules,
     }

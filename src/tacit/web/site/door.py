@@ -127,7 +127,7 @@ _HEADERS = {
     "X-DNS-Prefetch-Control": "off",
 }
 
-_OPEN_TO_ALL = ("/static/", "/open", "/suggest/", "/opensearch/", "/favicon.ico")
+_OPEN_TO_ALL = ("/static/", "/open", "/suggest/", "/opensearch/")
 """Answered without a cookie: nothing personal, or guarded by a secret in the address itself."""
 
 

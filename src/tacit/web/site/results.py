@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -264,22 +265,13 @@ def _wanted(asked: Mapping[str, str], site: Site) -> Wanted:
 
 def _links(path: str, typed: str, wanted: Wanted, choice: _Choice, settings: Settings) -> Callable[..., str]:
     """Make addresses of the same search with something else chosen."""
-    usual = {"category": "general", "time": "", "order": "", "lens": "", "page": "1", "sites": ""}
-    usual |= {"language": settings.language, "safe": settings.safe}
-    now = {
-        "category": wanted.category,
-        "time": wanted.time,
-        "language": wanted.language,
-        "safe": wanted.safe,
-        "order": "plain" if choice.plain else "",
-        "lens": choice.lens,
-        "page": str(choice.part),
-    }
+    usual = {"category": "general", "language": settings.language, "safe": settings.safe, "page": 1}
+    order = "plain" if choice.plain else ""
+    now = asdict(wanted) | {"order": order, "lens": choice.lens, "page": choice.part}
 
     def link(**changed: object) -> str:
-        first = {} if changed.keys() <= {"page"} else {"page": "1"}
-        fields = now | first | {name: str(value) for name, value in changed.items()}
-        kept = {name: value for name, value in fields.items() if value != usual.get(name)}
+        fields = now | ({} if changed.keys() <= {"page"} else {"page": 1}) | changed
+        kept = {name: value for name, value in fields.items() if value != usual.get(name, "")}
         return f"{path}?{urlencode({'q': typed, **kept})}"
 
     return link

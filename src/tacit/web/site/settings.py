@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
-from tacit.web.engines.catalogue import EMBEDDED, KINDS, engine_from_data
+from tacit.web.engines.catalogue import KINDS, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE
 from tacit.web.rules import Action, check_pattern
 from tacit.web.site.site import Notice, Site
@@ -80,8 +80,6 @@ class _SettingsPage:
         data["local"] = form.get("local") == "on"
         if "description" in data:
             data["description"] = _decoded(data["description"])
-        if data["kind"] == EMBEDDED:
-            data["name"] = EMBEDDED
         engine = save_engine(self._site.state, engine_from_data(data))
         return Notice(f"Searches go to {engine.name} too from now on.")
 
