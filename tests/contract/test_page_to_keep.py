@@ -171,6 +171,8 @@ def test_without_searxng_known_bangs_lead_to_the_site(tmp_path: Path) -> None:
         assert "url=https://en.wikipedia" in client.get("/search", params={"q": "!w tea"}).text
         assert client.get("/search", params={"q": "!zzz tea"}).status_code == 200
         assert "None of your engines has images" in client.get("/search?q=tea&category=images").text
+        old = client.get("/search?q=tea&time=day").text  # a dictionary knows no dates
+        assert "None of your engines can leave out what is older" in old and titles(old) == []
 
 
 def test_rules_are_one_click_on_the_result_and_ask_nobody_again(

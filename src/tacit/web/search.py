@@ -351,7 +351,7 @@ def _is_fresh(page: FoundPage) -> bool:
 
 def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:
     if engine.carriage is interface.Carriage.HERE:
-        return wanted.category == "general" and wanted.page == 1
+        return interface.Upstream("").takes(wanted)
     return upstream_of(engine).takes(wanted)
 
 

@@ -104,7 +104,7 @@ class DescribedEngine(interface.Upstream):
         """The whole web, and further pages where the description has a place for their number."""
         written = self._template + json.dumps(self.description.get("body", ""))
         further = "{offset}" in written or "{page}" in written
-        return wanted.category == "general" and (wanted.page == 1 or further)
+        return super().takes(replace(wanted, page=1)) and (wanted.page == 1 or further)
 
     def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
         """Read the results; those without a usable address are left out."""

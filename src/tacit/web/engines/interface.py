@@ -261,8 +261,8 @@ class Upstream:
         raise NotImplementedError
 
     def takes(self, wanted: Wanted) -> bool:
-        """Whether it has this category, and results beyond its first page if those are wanted."""
-        return wanted.category == "general" and wanted.page == 1
+        """Whether it has this category, can leave out what is older, and has the page that is wanted."""
+        return wanted.category == "general" and not wanted.time and wanted.page == 1
 
     def read(self, told: Any) -> tuple[list[SearchResult], Aside]:
         """Read the results in an answer (decoded JSON), in the engine's order, and what it says beside them.

@@ -162,7 +162,7 @@ class _DataPage:
     def sign_out(self, _form: FormData) -> Notice:
         """Sign out all browsers; the page that follows is closed to this one too."""
         self._site.admission.withdraw_all()
-        return Notice("")
+        return Notice("All browsers are signed out.")
 
 
 _SECRET = re.compile(r"key|token|secret|passw|auth|signature|session|cookie", re.IGNORECASE)
