@@ -12,8 +12,8 @@ import numpy as np
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.privacy.noise.samplers import discrete_gaussian
 from tacit.release.execution import Holdings, cut_to, stepped
-from tacit.release.loops.weights import add_weights
 from tacit.release.schedule import LARGEST_VALUE, ONE, AdaptiveRounds
+from tacit.release.weights import add_weights
 
 __all__ = ["Careless", "careless_find"]
 

@@ -32,7 +32,6 @@ from tacit.privacy import Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.execution import Holdings
-from tacit.release.loops import weights as weights_loops
 from tacit.release.schedule import ONE, SingleCount
 
 HUGE = 1 << 46
@@ -185,7 +184,7 @@ def bounds_as_stated(plan: Plan[Any]) -> str:
     many = stated.held + 5
     log = holdings_of([list(range(many))], many)
     weights: list[Whole] = []
-    real = weights_loops.add_weights
+    real = execution.add_weights
 
     def add_weights(starts: Any, items: Any, values: Any, least: int, totals: Whole) -> None:
         real(starts, items, values, least, totals)
@@ -193,7 +192,7 @@ def bounds_as_stated(plan: Plan[Any]) -> str:
 
     with (
         drawing(lambda sigma, size: np.full(size, HUGE, np.int64)) as noted,
-        instead(weights_loops, add_weights=add_weights),
+        instead(execution, add_weights=add_weights),
     ):
         found = publish(plan, log)
     require(noted[0][1].size <= stated.held, f"{noted[0][1].size} items of a user take part")

@@ -20,7 +20,6 @@ from tacit import Adaptive, Plan
 from tacit.privacy import Neighbours
 from tacit.release import execution
 from tacit.release import rounds_analysis as analysis
-from tacit.release.loops import weights as weights_loops
 from tacit.release.schedule import ONE, AdaptiveRounds, SingleCount
 
 COUNTED = Adaptive(epsilon=1.0, delta=1e-3, per_user=6).plan()
@@ -241,7 +240,7 @@ def other_mutants(case: str, schedule: AdaptiveRounds) -> Iterator[Mutant]:
     fewer = claiming(lambda s: replace(s, held=max(1, s.held // 2)))
     if schedule.held > 1:
         yield Mutant(case, "fewer items of a user charged than take part", charges, fewer)
-        long = patched(weights_loops, "add_weights", _unnormalised)
+        long = patched(execution, "add_weights", _unnormalised)
         yield Mutant(case, "weights that are not divided by their norm", bounds, long)
         yield Mutant(case, "noise used again", draws, noise_used_again)
     yield Mutant(case, "one noise for all items", draws, one_noise_for_all)

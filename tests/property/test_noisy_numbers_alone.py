@@ -24,7 +24,6 @@ from tests.drawn import SeededRandomness
 import tacit
 from tacit.release import execution
 from tacit.release.execution import Holdings, SelectedItems, execute, select
-from tacit.release.loops import weights as weights_loops
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.schedule import ONE, AdaptiveRounds, Keys, Part, Schedule
 
@@ -146,7 +145,7 @@ def test_only_listed_keys_have_the_threshold_of_the_list(number: int) -> None:
 
 def test_a_user_at_the_limits_of_64_bits_weighs_one() -> None:
     """The largest values and scores on many items, against whole numbers without bounds."""
-    from tacit.release.loops.weights import add_weights
+    from tacit.release.weights import add_weights
 
     items = np.arange(100_000, dtype=np.int32)
     values = np.full(items.size, 255 * 64, np.uint16)
@@ -188,7 +187,7 @@ def _true_limit(schedule: Any, holdings: Any, found: Any, source: Any) -> Any:
     values = np.zeros(holdings.kinds, np.uint16)
     values[found.items] = execution.stepped(schedule.weighing, found.first)
     squares = np.zeros(holdings.starts.size - 1, np.int64)
-    weights_loops.squared_norms(holdings.starts, holdings.items, values, squares)
+    execution.squared_norms(holdings.starts, holdings.items, values, squares)
     with mock.patch.object(execution, "limit_of", return_value=int(squares.max())):
         return TAKE_TALLY(schedule, holdings, found, source)
 
@@ -207,7 +206,7 @@ TAKE_TALLY, FIND = execution.take_tally, execution.find
 CARELESS = {
     "the true number of users": (execution, "noisy_number", _true_users, publishes_noisy_numbers_alone),
     "scores learned from the log": (execution, "scores_of", _learned, moves_by_one_unit),
-    "vectors not divided by their norm": (weights_loops, "add_weights", _long_vectors, moves_by_one_unit),
+    "vectors not divided by their norm": (execution, "add_weights", _long_vectors, moves_by_one_unit),
     "counts that are not clipped": (execution, "take_tally", _not_clipped, moves_by_one_unit),
     "a limit from true norms": (execution, "take_tally", _true_limit, moves_by_one_unit),
     "squares that are not bounded": (

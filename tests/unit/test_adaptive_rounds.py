@@ -27,10 +27,10 @@ from tacit.release.execution import (
     stepped,
     take_tally,
 )
-from tacit.release.loops.weights import add_weights
 from tacit.release.mechanisms.adaptive_planner import DEFAULT, plan_rounds, plan_single
 from tacit.release.rounds_analysis import appearance, cost_of
 from tacit.release.schedule import ONE, SCORES, AdaptiveRounds, Round, StepFunction
+from tacit.release.weights import add_weights
 
 SOURCE = OperatingSystemRandomness()
 

@@ -61,11 +61,15 @@ def test_a_uniform_number_is_kept_iff_it_lies_under_the_exponential(x: str, tie:
         next_digits = int(mpmath.floor(y * 2**128)) - (digits << 64)
     loss = Fraction(x)
     if tie:
-        assert gaussian._under_exponential(digits, loss, ScriptedSource(next_digits - 1))
-        assert not gaussian._under_exponential(digits, loss, ScriptedSource(next_digits + 1))
+        assert gaussian._under_exponential(
+            digits, loss.numerator, loss.denominator, ScriptedSource(next_digits - 1)
+        )
+        assert not gaussian._under_exponential(
+            digits, loss.numerator, loss.denominator, ScriptedSource(next_digits + 1)
+        )
     else:
-        assert gaussian._under_exponential(digits - 1, loss, ScriptedSource())
-        assert not gaussian._under_exponential(digits + 1, loss, ScriptedSource())
+        assert gaussian._under_exponential(digits - 1, loss.numerator, loss.denominator, ScriptedSource())
+        assert not gaussian._under_exponential(digits + 1, loss.numerator, loss.denominator, ScriptedSource())
 
 
 def test_what_is_kept_at_once_would_have_been_kept_by_the_exponential() -> None:

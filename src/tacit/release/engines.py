@@ -29,7 +29,7 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSour
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20
 _BYTES_A_PAIR = 28
-"""Of a user and an item as the compiled loops hold them, at the peak."""
+"""Of a user and an item as vectors hold them, at the peak."""
 BATCH = 1 << 17
 """Rows that are in memory at a time."""
 

@@ -41,6 +41,7 @@ from tacit.privacy.noise.samplers import (
 from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, Counts, limit_of
 from tacit.release.rounds_analysis import single_deviation
+from tacit.release.weights import add_weights, only_weighted, squared_norms
 
 Tables = dict[str, pa.Table]
 """What is published: tables by name, each with its key columns and ``count``."""
@@ -428,8 +429,6 @@ def noisy_weights(
     least: int = 0,
 ) -> Whole:
     """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
-    from tacit.release.loops.weights import add_weights  # numba, which other releases do without
-
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     add_weights(holdings.starts, holdings.items, values, least, totals)
     return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
@@ -480,6 +479,8 @@ def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomS
         staying = ~reached & (steered > 0)
         present, standing, first = present[staying], standing[staying], first[staying]
         values[present] = steered[staying] * scores[present]
+        weighted = only_weighted(holdings.starts, holdings.items, values)
+        holdings = replace(holdings, starts=weighted[0], items=weighted[1])
     items, starts, rounds = (np.concatenate(column) for column in zip(*found, strict=True))
     return Found(items, starts, rounds)
 
@@ -519,8 +520,6 @@ def take_tally(
     schedule: schedules.Tally, holdings: Holdings, found: Found, source: RandomSource
 ) -> SelectedItems:
     """Count the found items; which they are is public by now."""
-    from tacit.release.loops.weights import squared_norms
-
     if not found.items.size:
         return SelectedItems(found.items, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64))
     relative = stepped(schedule.weighing, found.first)

@@ -254,26 +254,26 @@ class _GaussianSampler:
         left = np.flatnonzero(~kept)
         if left.size:
             further = at(source, left).words(left.size) >> np.uint64(16)
+            whole, parts = self.twice_variance.numerator, self.twice_variance.denominator
             for place, more in zip(left.tolist(), further.tolist(), strict=True):
                 q, r = int(blocks[place]), int(rest[place])
-                loss = (2 * q * self.modulus * r + r * r) / self.twice_variance
+                loss = (2 * q * self.modulus * r + r * r) * parts
                 kept[place] = _under_exponential(
-                    (int(digits[place]) << 48) | more, loss, at(source, np.array([place]))
+                    (int(digits[place]) << 48) | more, loss, whole, at(source, np.array([place]))
                 )
         return kept
 
 
-def _under_exponential(digits: int, x: Fraction, source: RandomSource) -> bool:
-    """Whether a uniform number with these first 64 digits lies under exp(-x).
+def _under_exponential(digits: int, a: int, b: int, source: RandomSource) -> bool:
+    """Whether a uniform number with these first 64 digits lies under exp(-x), x = a/b.
 
     1 - x ≤ exp(-x) ≤ 1 - x + x²/2 decides nearly always; otherwise both are refined together.
     """
-    a, b = x.numerator, x.denominator
     if (digits + 1) * b <= (b - a) << 64:
         return True
     if digits * 2 * b * b >= (2 * b * b - 2 * a * b + a * a) << 64:
         return False
-    return not GradualUniform(digits, 64, source).reaches(ExponentialThreshold(x), 1)
+    return not GradualUniform(digits, 64, source).reaches(ExponentialThreshold(Fraction(a, b)), 1)
 
 
 def _uniform(modulus: int, size: int, source: RandomSource) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release.execution import Holdings, cut_to, noisy_numbers, stepped
-from tacit.release.loops.allowances import spend
 from tacit.release.schedule import LARGEST_VALUE, ONE, SeriesRounds
+from tacit.release.weights import spend
 
 Whole = NDArray[np.int64]
 
