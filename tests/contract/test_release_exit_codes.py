@@ -67,6 +67,15 @@ def test_what_fails_after_publication_changes_no_exit_code(log: Path) -> None:
     assert all(tacit.verify(log.parent / name) for name in ("full", "closed", "ascii"))
 
 
+def test_a_release_loads_neither_pandas_nor_numba(log: Path) -> None:
+    """Each takes 0.25 seconds and more to load."""
+    said = log.parent / "said"
+    assert run(log, "out", shell=f">{said} 2>&1", PYTHONPROFILEIMPORTTIME="1") == 0
+    loaded = {line.rpartition("|")[2].strip() for line in said.read_text().splitlines()}
+    assert "pyarrow.lib" in loaded
+    assert not {name for name in loaded if name.startswith(("pandas.", "numba"))}
+
+
 def invoke(log: Path, folder: str) -> Any:
     return CliRunner().invoke(
         application(), ["release", "zealous", str(log), *ASKED, "-o", str(log.parent / folder)]

@@ -193,8 +193,8 @@ def test_with_one_key_the_same_is_found_and_counted(engine: Engine, name: str) -
 
 def test_weights_are_whole_numbers_however_large_the_squares(engine: Engine) -> None:
     """Where the quotient of doubles rounds up to the next square, the loops' whole numbers decide."""
-    from tacit.release.weights import add_weights
     from tacit.release.mechanisms.adaptive_relational import _totals
+    from tacit.release.weights import add_weights
 
     drawn, sets = np.random.default_rng(3), []
     for size in (1, 2, 3, 7, 80, 200, 2_000):

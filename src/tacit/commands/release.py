@@ -81,12 +81,21 @@ def _publish(
     unsafe_exact_counts: Annotated[bool, typer.Option("--i-know-this-is-not-private")] = False,
 ) -> None:
     options = {name: value for name, value in locals().items() if name not in ("mechanism", "asked", "log")}
-    from tacit.release.publication import publish
+    load_without_pandas()
+    from tacit.privacy.ledger import Register
 
+    with Register.reading_ahead(log):
+        from tacit.release.publication import publish
+
+        _publish_to(to, partial(publish, log, mechanism(**asked), **options))
+
+
+def _publish_to(to: Path, publish: Callable[..., Release]) -> None:
+    """Publish, and show what was published."""
     existed = to.exists()
     try:
         with stages() as report:
-            done = publish(log, mechanism(**asked), report=report, **options)
+            done = publish(report=report)
         result = {"folder": str(done.folder), **done.manifest, "remaining": done.manifest["budget"]["left"]}
         emit(result, *_shown(done))
     except (KeyboardInterrupt, SystemExit, OSError, ValueError):
@@ -99,6 +108,16 @@ def _publish(
             stderr().print(said, markup=False, soft_wrap=True)
 
 
+def load_without_pandas() -> None:
+    """Load Arrow, which loads pandas at its first array, and for numpy, in 0.25 s, unless that fails."""
+    if "pandas" not in sys.modules:
+        sys.modules["pandas"] = None  # type: ignore[assignment]
+        for _ in ("the first array", "the first for numpy"):
+            with suppress(AttributeError, ImportError):
+                import_module("numpy").asarray(import_module("pyarrow").array([0]))
+        del sys.modules["pandas"]
+
+
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
     """What is under way, on stderr: a running line on a terminal, else one line per stage with its time.
@@ -106,11 +125,6 @@ def stages() -> Iterator[Callable[[str], None]]:
     Whole sentences stay on the screen, and so do warnings.
     """
     console, begun = stderr(), time.monotonic()
-    if "pandas" not in sys.modules:  # Arrow loads it at its first array, in 0.25 seconds, unless that fails
-        sys.modules["pandas"] = None  # type: ignore[assignment]
-        with suppress(AttributeError, ImportError):
-            import_module("pyarrow").array([0])
-        del sys.modules["pandas"]
 
     def warned(message: Warning | str, *_details: Any, **_more: Any) -> None:
         console.print(f"[bold red]warning:[/] {escape(str(message))}", soft_wrap=True)

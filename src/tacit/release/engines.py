@@ -10,11 +10,15 @@ when the work ends. What ``kill -9`` leaves there is raw data: the next release 
 import os
 import re
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -32,6 +36,27 @@ _BYTES_A_PAIR = 28
 """Of a user and an item as vectors hold them, at the peak."""
 BATCH = 1 << 17
 """Rows that are in memory at a time."""
+
+
+class _Compilers(ModuleType):
+    """Ibis' compilers to SQL, each loaded when it is asked for; Ibis itself loads those of 20 engines."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return import_module(f"{self.__name__}.{name}")
+
+
+def _load_compilers_when_asked() -> None:
+    name = "ibis.backends.sql.compilers"
+    if name not in sys.modules and (spec := find_spec(name)) is not None:
+        compilers = _Compilers(name)
+        compilers.__spec__, compilers.__path__ = spec, list(spec.submodule_search_locations or ())
+        sys.modules[name] = compilers
+        sys.modules["ibis.backends.sql"].compilers = compilers  # type: ignore[attr-defined]
+
+
+_load_compilers_when_asked()
 
 
 class Engine:

@@ -14,7 +14,6 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from tacit.errors import LogError
 
@@ -59,6 +58,10 @@ def check_log(path: str | Path) -> Path:
         )
     # Every record has a user, a query and a time: what a file may leave open is looked up in it.
     needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
+    if not needed:
+        return path
+    from pyarrow.dataset import dataset  # which loads pandas, in 0.25 seconds
+
     try:
         rows = dataset(path)
         missing = [name for name in needed if rows.count_rows(filter=pc.field(name).is_null())]

@@ -30,7 +30,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +86,34 @@ class Traces:
     def __init__(self, log: str | Path, key: bytes = b"") -> None:
         self.log = Path(log)
         self._key = key.hex()
+        self._connection: Any = None
+
+    def is_of(self, log: str | Path, key: bytes) -> bool:
+        """Tell whether they are of this log, marked with this key."""
+        return self.log == Path(log) and self._key == key.hex()
+
+    @contextmanager
+    def being_read(self) -> Iterator[None]:
+        """While they are read beside something else, which ends the reading when it ends."""
+        import duckdb  # here, and what follows: two threads that load the same may see half of it
+        import pyarrow.parquet
+
+        del duckdb, pyarrow
+
+        def read() -> None:
+            with suppress(LogError):  # said by whoever needs them
+                _ = self._read
+
+        reading = threading.Thread(target=read)
+        reading.start()
+        try:
+            yield
+        finally:
+            while reading.is_alive():
+                if self._connection is not None:
+                    with suppress(Exception):  # closed in this moment
+                        self._connection.interrupt()
+                reading.join(0.01)
 
     @classmethod
     def of(cls, log: Traces | str | Path, key: bytes = b"") -> Traces:
@@ -109,6 +139,7 @@ class Traces:
         import duckdb
 
         with duckdb.connect() as connection:
+            self._connection = connection
             try:
                 asked = {"log": literal_path(self.log), **parameters}
                 rows: list[tuple[Any, ...]] = connection.execute(sql, asked).fetchall()

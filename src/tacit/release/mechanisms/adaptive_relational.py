@@ -1,8 +1,8 @@
 """Adaptive rounds as relational work: on Spark, and on DuckDB where who holds what outgrows memory.
 
 Users and items have names of 128 bits, SHA-256 under a key that the engine has drawn for them: no table of
-numbers is needed, and what an engine cannot hold it spills. Weights are the whole numbers of the compiled
-loops (:mod:`tacit.release.weights`), so both find the same under the same noise. A round::
+numbers is needed, and what an engine cannot hold it spills. Weights are those of
+:mod:`tacit.release.weights`, so both find the same under the same noise. A round::
 
     weigh   Σv² by user, ⌊√(v²·2^32 / Σv²)⌋ for each pair, summed by item
     stand   noise, standing, threshold, steering: drawn where the rows lie, written once, and read from there
