@@ -95,6 +95,12 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
     ("privacy/ledger/journal.py", 'if record.get("previous") != previous:', "if False:", "unit/test_ledger.py unit/test_torn_ledger.py"),
     ("privacy/ledger/register.py", 'if known.head in {record["hash"] for record in chain.records}:\n        return\n    raise',
      "if True:\n        return\n    raise", "unit/test_data_set_register.py"),
+    ("privacy/ledger/register.py", " WHERE excluded.entries >= ledgers.entries", "", "unit/test_data_set_register.py"),
+    ("release/execution.py", "discrete_gaussian(sigma, present.size, source))", "discrete_gaussian(sigma, 1, source))",
+     "property/test_noisy_numbers_alone.py"),
+    ("privacy/accounting/events.py", "sum_up([lattice_delta(self.epsilon, self.mu), self.disclosure])",
+     "max(lattice_delta(self.epsilon, self.mu), self.disclosure)", "property/test_charged_by_enumeration.py"),
+    ("searchlog/readers/delimited.py", "named or any(map(_in_question, others)):", "named:", "unit/test_no_wrong_log.py"),
     ("privacy/noise/samplers.py", "np.flatnonzero((value == 0) & (minus == 1))", "np.flatnonzero(value < 0)",
      "statistical/test_noise_distribution.py unit/test_noise_exactness.py"),
     ("privacy/noise/samplers.py", "left = left[drawn[left] > most]", "left = left[drawn[left] > most + 1]",
@@ -109,6 +115,8 @@ def weakened(copy: Path, place: int) -> str:
     file = copy / "src" / "tacit" / where
     text = file.read_text("utf-8")
     assert text.count(stands) == 1, f"{where} has {text.count(stands)} times {stands!r}"
+    missing = [test for test in tests.split() if not (copy / "tests" / test).is_file()]
+    assert not missing, f"no such tests: {missing}"
     file.write_text(text.replace(stands, weaker), "utf-8")
     command = [
         sys.executable,

@@ -158,6 +158,18 @@ def test_an_older_copy_of_the_ledger_is_refused(tmp_path: Path) -> None:
     assert open_ledger(None, log, None, register).state().length == 3
 
 
+def test_the_register_never_goes_back(tmp_path: Path) -> None:
+    """Of two runs that end at once the slower one saw fewer entries; what it notes forgets none."""
+    log, register = _log(tmp_path / "log.parquet", 0, 1_000), Register(tmp_path / "state")
+    ledger = open_ledger(None, log, _BUDGET, register)
+    older = tmp_path / "older.ledger"
+    older.write_bytes(ledger.path.read_bytes())
+    _spend(ledger, register)
+    register.remember(Ledger(older))
+    (known,) = register.all()
+    assert (known.entries, known.head, known.path) == (2, ledger.chain().head, ledger.path.resolve())
+
+
 def test_of_many_who_open_at_once_one_opens_and_all_use_it(tmp_path: Path) -> None:
     log = _log(tmp_path / "log.parquet", 0, 500)
     copies = [log]
