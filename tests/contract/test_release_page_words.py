@@ -11,7 +11,7 @@ from tests.release_log import write_log
 
 import tacit
 from tacit.release.document.page import _beliefs
-from tacit.release.document.words import A_USER, A_USER_ID
+from tacit.release.document.words import A_USER, A_USER_ID, one_in
 
 
 @pytest.mark.filterwarnings("ignore::tacit.PrivacyWarning")
@@ -40,6 +40,10 @@ def test_everything_so_far_is_judged_and_exact_counts_are_never_forgotten(tmp_pa
             f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in _beliefs(spent, exact)[1]
         )
         assert rows in page, "the table of beliefs is of everything so far"
+        outright = (
+            f"for any given user with a chance of at most {one_in(spent.delta)}" if spent.delta else "-"
+        )
+        assert (outright in page) == (bool(spent.delta) and not exact), "so is what may be shown outright"
         beside = page[page.index('id="verdict"') : page.index("<svg")]
         assert A_USER_ID in beside, "beside the headline"
         assert (A_USER in beside) == (not exact), "where nothing is protected nobody is called so"

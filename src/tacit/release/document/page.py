@@ -38,6 +38,7 @@ _PRIORS = (0.001, 0.01, 0.1, 0.5)
 
 def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Tables) -> str:
     guarantee = mechanism.guarantee
+    protected = guarantee.kind is not GuaranteeKind.K_QUERY
     verdict, budget = verdict_of(mechanism, manifest), manifest["budget"]
     sums: dict[str, Any] = {name: Guarantee.from_dict(budget[name]) for name in ("total", "used", "left")}
     most, used = sums["total"].epsilon, sums["used"].epsilon
@@ -54,10 +55,13 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
         a_user=A_USER_ID if verdict.strength is Strength.NONE else A_USER,
         accuracy=_accuracy(mechanism, tables),
         guarantee=guarantee,
-        protected=guarantee.kind is not GuaranteeKind.K_QUERY,
+        protected=protected,
         verdict=verdict,
         meaning=meaning_of(guarantee),
-        learns=[*residual_risks(guarantee), *prose.residual_risks(mechanism)],
+        learns=[
+            *residual_risks(sums["used"] if protected else guarantee, budget["exact_counts"]),
+            *prose.residual_risks(mechanism),
+        ],
         beliefs=_beliefs(sums["used"], budget["exact_counts"]),
         steps=prose.steps(mechanism),
         parameters=prose.words(mechanism),

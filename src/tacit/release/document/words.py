@@ -307,27 +307,29 @@ def _times(loss: float) -> str:
     return f"{words} (e^{loss:.4g})"
 
 
-def residual_risks(guarantee: Guarantee) -> tuple[str, ...]:
-    """Say what the guarantee does not keep from an attacker."""
-    if guarantee.kind is GuaranteeKind.K_QUERY:
-        return (
-            "Whether a particular person asked a published query, given accounts of their own or knowledge "
-            "of the other users: the counts are exact.",
-            "What changed between two such releases, to the very user.",
-        )
+def residual_risks(total: Guarantee, exact: int = 0) -> tuple[str, ...]:
+    """Say what a guarantee of all releases, of which so many have exact counts, keeps from no attacker."""
+    certain = (
+        "Whether a particular person asked a query that was published with exact counts, given accounts of "
+        "their own or knowledge of the other users.",
+        "What changed between two releases of exact counts, to the very user.",
+    )
+    if total.kind is GuaranteeKind.K_QUERY:
+        return certain
     lines = [
+        *(certain if exact else ()),
         "What is true of many: that a query is popular is the purpose of the release, and it may tell "
         "something about everybody who is like the many.",
-        "Something about each user, within the bound above. Several releases of the same log add up; the "
-        "ledger keeps the sum.",
+        f"Something about each user, {'without a bound' if exact else 'within the bound above'}. Several "
+        "releases of the same log add up; the ledger keeps the sum.",
         "More about a group acting as one: for k people who share a secret, ε counts k times and δ grows.",
         "The parameters, the public lists and this page. They were chosen without looking at the log, or "
         "else they tell what was looked at.",
     ]
-    if guarantee.delta:
+    if total.delta and not exact:
         lines.insert(
             1,
             "Outright, something that one user alone did: for any given user with a chance of at most "
-            f"{one_in(guarantee.delta)}.",
+            f"{one_in(total.delta)}.",
         )
     return tuple(lines)
