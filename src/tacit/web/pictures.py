@@ -1,10 +1,9 @@
 """Small pictures of results, shown through this page so that the browser asks no stranger for them.
 
-An engine's answer names them, so they are as untrusted as the rest of it. A picture is shown if the answer
-carries it itself, or if it lies with the engine, which knows the query anyway; one that lies elsewhere is
-fetched only if the person turned that on, without cookies and referrer, and recorded like every request. An
-address of this machine or its network is never asked on an engine's word. What comes back is passed on only
-if its first bytes say that it is a PNG, JPEG, GIF or WebP of sensible size: never SVG, which can hold script.
+A picture is shown if the engine's answer carries it, or if it lies with the engine, which knows the query
+anyway; one that lies elsewhere only if the person turned that on. An address of this machine or its network
+is never asked on an engine's word. What comes back is passed on only if its first bytes say that it is a PNG,
+JPEG, GIF or WebP of sensible size: never SVG, which can hold script.
 """
 
 import base64

@@ -2,9 +2,8 @@
 
 What is sent is decided and on the disk before anything leaves. Answers of several engines are fused by
 reciprocal ranks: a result gains ``1 / (60 + rank)`` from each engine that returned it (Cormack, Clarke and
-Büttcher, SIGIR 2009). Result pages are cached in memory for a while, so that going back, turning a page or
-looking at the other order sends nothing again; a click or a site rule reorders them there. Who goes beyond
-the last result asks the engines for more, which follow those that were shown.
+Büttcher, SIGIR 2009). Result pages stay in memory for a while, so that going back, turning a page or looking
+at the other order sends nothing again; a click or a site rule reorders them there.
 """
 
 import asyncio

@@ -1,19 +1,11 @@
 """Who may talk to the page: a browser that was opened with the address printed at the start, and nobody else.
 
 The address carries a secret that is new at every start. It is exchanged for a cookie; the profile file holds
-only the cookie's digest. Browsers send a cookie to every port of a host, so a server next door, on
-another port of 127.0.0.1, would be sent it too. So the cookie belongs to a *place*: a path with a secret,
-under which all that is private lies. A browser sends the cookie to addresses below that path alone, and what
-does not know the path cannot make it go there: pages of another port see neither our addresses (Referrer-
-Policy) nor our storage, which browsers keep apart by port. The path without the cookie opens nothing, nor
-does the cookie without the path. Who opens the bare address is led to the place by our own script, from the
-storage of this very port.
-
-From the cookie follows the token that every form carries. A neighbour can *set* cookies of our name; they are
-looked at beside ours and are worth nothing. Against names that are made to point here (DNS rebinding): the
-Host must be this server's own. Against pages of other sites and ports: Origin and Sec-Fetch-Site must name
-this server, and changes carry a token. Against script in whatever an engine returns: a
-Content-Security-Policy without inline script, and no source but this server.
+only the cookie's digest. Browsers send cookies to every port of a host, so this one belongs to a *place*: a
+path with a secret, which a server on another port cannot name, since pages there see neither our addresses
+(Referrer-Policy) nor our storage. The path without the cookie opens nothing, nor does the cookie without the
+path. What neighbours, other sites and names that point here can try stands in the reference of ``tacit
+serve``.
 """
 
 import hashlib
