@@ -304,3 +304,20 @@ def test_the_first_of_two_workers_makes_the_key_of_a_period(
         patch.setattr(second, "keys", dict)  # it looked before the first had written
         second.prepare(5)
     assert IssuerFile(tmp_path / "accounts.db").keys()[5].public.n == first.keys()[5].public.n
+
+
+def test_a_leaf_stays_that_twice_k_people_used_on_one_of_two_days(tmp_path: Path) -> None:
+    join = make_join(tmp_path)
+    enough, leaves = 2 * join.rules.k, join.tree.leaves
+    used = dict.fromkeys(map(str, leaves), enough)
+
+    def left(before: dict[str, int], today: dict[str, int]) -> int:
+        said = {"tree": join.tree.digest, "day": 1, "today": today, "before": before}
+        (tmp_path / "pool.secret.leaves").write_text(json.dumps(said))
+        made = merge_small_leaves(tmp_path / "pool.join", tmp_path / "pool.secret")
+        join.write(tmp_path / "pool.join", Identity.kept(tmp_path / "pool.secret"), force=True)
+        return len(made.tree.leaves)
+
+    few = used | {str(leaves[0]): enough - 1}
+    assert left(used, {}) == left(few, used) == left(used, few) == len(leaves)
+    assert left(few, few) < len(leaves)
