@@ -69,10 +69,7 @@ class _Click(_Claims):
 class _Session(_Claims):
     def paper_figure(self, asked: Any, threshold: float | None = None) -> PaperFigure:
         given = asked if threshold is None else replace(asked, threshold=threshold)
-        return session_words.printed_sessions(given.plan())
-
-    def paper_with_clicks(self, asked: Any) -> PaperFigure | None:
-        return session_words.printed_with_clicks(asked.plan()) if asked.clicks_per_user else None
+        return session_words.paper_figure(given.plan())
 
 
 zealous, click, session = _Zealous(), _Click(), _Session()

@@ -44,7 +44,6 @@ def test_table_4_4_sessions_alone(
 
 def test_the_run_of_section_4_4_2_costs_both_its_parts() -> None:
     clicks = (4, 1, 20, 1)
-    figure = session.paper_with_clicks(session_parameters(1, 3, 1, 20, 1, clicks=clicks))
-    assert figure is not None
+    figure = session.paper_figure(session_parameters(1, 3, 1, 20, 1, clicks=clicks))
     assert figure.epsilon == pytest.approx(16.0)
     assert figure.delta == pytest.approx(4.5e-7, abs=0.005e-7)

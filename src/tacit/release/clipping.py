@@ -65,19 +65,12 @@ class Counts:
 
 @dataclass(frozen=True)
 class Clipped:
-    """Noisy clipped counts of the found items.
+    """Noisy clipped counts of the found items."""
 
-    Args:
-        schedule: whose noise is in the numbers.
-        weights: v of each item, whole numbers.
-        numbers: the noisy weight of each, on the lattice.
-        users: the noisy number of users, on the lattice.
-    """
-
-    schedule: Tally
-    weights: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    users: int
+    schedule: Tally  # whose noise is in the numbers
+    weights: NDArray[np.int64]  # v of each item, whole numbers
+    numbers: NDArray[np.int64]  # the noisy weight of each, on the lattice
+    users: int  # the noisy number of users, on the lattice
 
     @property
     def clipped(self) -> Real:
@@ -152,16 +145,11 @@ class Holders:
 
     Somebody of activity a has a Poisson number of them with mean aΛ. Activities are lognormal, and who is
     more active holds a given item more likely.
-
-    Args:
-        rate: Λ, found items a user.
-        square: the mean squared weight of an item that somebody holds.
-        items: how many there are.
     """
 
-    rate: float
-    square: float
-    items: int
+    rate: float  # Λ, found items a user
+    square: float  # the mean squared weight of an item that somebody holds
+    items: int  # how many there are
 
     def _numbers(self) -> tuple[Real, Real]:
         """How many other found items a holder has, and with which chance; no more than there are."""

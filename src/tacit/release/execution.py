@@ -66,19 +66,14 @@ class SpreadRows(Protocol):
 
 @dataclass(frozen=True)
 class Holdings:
-    """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret.
-
-    Args:
-        kinds: how many different items there are; they are numbered from 0.
-        words: how many words the text of each item has; None where all have one.
-        listed: which items are on the public list; None where there is none.
-    """
+    """Who holds which items: those of user u are ``items[starts[u]:starts[u+1]]``, each once. Secret."""
 
     starts: Whole
     items: NDArray[np.int32]
-    kinds: int
+    kinds: int  # how many different items there are; they are numbered from 0
+    # how many words the text of each item has; None where all have one
     words: NDArray[np.uint8] | None = None
-    listed: NDArray[np.bool_] | None = None
+    listed: NDArray[np.bool_] | None = None  # which items are on the public list; None where there is none
 
 
 class ItemKeys(Protocol):
@@ -104,18 +99,12 @@ class Held(ItemKeys, Protocol):
 
 @dataclass(frozen=True)
 class SelectedItems:
-    """Published items by their numbers, with counts and their standard deviations, or empty arrays of both.
+    """Published items, with counts and their standard deviations, or empty arrays of both."""
 
-    Args:
-        items: their numbers.
-        counts: of users.
-        deviations: of each count.
-        below: for a count that is withheld, what it is below; 0 for others. None where none ever is.
-    """
-
-    items: Whole
-    counts: Whole
-    deviations: NDArray[np.float64]
+    items: Whole  # their numbers
+    counts: Whole  # of users
+    deviations: NDArray[np.float64]  # of each count
+    # for a count that is withheld, what it is below; 0 for others. None where none ever is
     below: Whole | None = None
 
     @property
@@ -381,17 +370,11 @@ def select(selection: schedules.Selection, holdings: Holdings, source: RandomSou
 
 @dataclass(frozen=True)
 class Found:
-    """What the rounds found.
+    """What the rounds found."""
 
-    Args:
-        items: the numbers of found items.
-        first: the noisy weight of each in the first round.
-        rounds: the round in which each was found, from 1.
-    """
-
-    items: NDArray[np.int64]
-    first: Whole
-    rounds: NDArray[np.int64]
+    items: NDArray[np.int64]  # the numbers of found items
+    first: Whole  # the noisy weight of each in the first round
+    rounds: NDArray[np.int64]  # the round in which each was found, from 1
 
 
 def cut_to(

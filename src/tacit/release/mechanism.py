@@ -52,16 +52,11 @@ class Mechanism(ABC):
     are given and charged what they cost.
     """
 
-    name: ClassVar[str]
-    """As on the command line."""
-    title: ClassVar[str]
-    """As in a heading."""
-    summary: ClassVar[str]
-    """One line for the help: the first of the class's own words, unless it is given."""
-    example: ClassVar[str]
-    """Options of an example."""
-    given_example: ClassVar[str] = ""
-    """Options of an example in which the parameters are given, not planned."""
+    name: ClassVar[str]  # as on the command line
+    title: ClassVar[str]  # as in a heading
+    summary: ClassVar[str]  # one line for the help: the first of the class's own words, unless it is given
+    example: ClassVar[str]  # options of an example
+    given_example: ClassVar[str] = ""  # options of an example in which the parameters are given, not planned
     private: ClassVar[bool] = True
     """Whether it protects against somebody who knows the method; if not, a release is asked for twice."""
     publishes_queries: ClassVar[bool] = True

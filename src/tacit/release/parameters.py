@@ -53,12 +53,9 @@ ITEM_KEYS: Mapping[Item, tuple[str, ...]] = {
 class Choice(StrEnum):
     """Which of a user's items, searches, clicks or sessions count when there are too many."""
 
-    FIRST = "first"
-    """The earliest, as both papers do."""
-    LAST = "last"
-    """The latest: in repeated releases of a growing log, what is new of old users gets in."""
-    FREQUENT = "frequent"
-    """What this user has most: what somebody asks again and again, others ask too."""
+    FIRST = "first"  # the earliest, as both papers do
+    LAST = "last"  # the latest: in repeated releases of a growing log, what is new of old users gets in
+    FREQUENT = "frequent"  # what this user has most: what somebody asks again and again, others ask too
 
     @property
     def words(self) -> str:

@@ -95,19 +95,13 @@ def _with_least_threshold(schedule: Schedule, table: str, kept: Callable[[Schedu
 
 @dataclass(frozen=True)
 class Portion:
-    """Something to publish.
+    """Something to publish."""
 
-    Args:
-        records: n, the most that a user contributes to it (L1).
-        threshold: the least threshold that serves for a noise scale and a δ; None publishes everything.
-        pays_delta: whether the threshold depends on δ.
-        published: whether the noisy numbers are published, so that their error counts.
-    """
-
-    records: int
+    records: int  # n, the most that a user contributes to it (L1)
+    # the least threshold that serves for a noise scale and a δ; None publishes everything
     threshold: Callable[[float, float], int] | None = None
-    pays_delta: bool = False
-    published: bool = True
+    pays_delta: bool = False  # whether the threshold depends on δ
+    published: bool = True  # whether the noisy numbers are published, so that their error counts
 
 
 @dataclass(frozen=True)

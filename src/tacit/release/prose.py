@@ -50,21 +50,13 @@ def laplace_step(scale: float, more: str = "") -> DescribedStep:
 
 @dataclass(frozen=True)
 class Notes:
-    """What ``tacit guarantee`` says of one mechanism beyond what it says of all.
+    """What ``tacit guarantee`` says of one mechanism beyond what it says of all."""
 
-    Args:
-        title: in the place of the mechanism's own.
-        document: more fields of the JSON document.
-        paper: more fields of what the paper prints.
-        rows: more rows (name, provable, the paper's).
-        words: more sentences.
-    """
-
-    title: str = ""
-    document: Mapping[str, Any] = field(default_factory=dict)
-    paper: Mapping[str, Any] = field(default_factory=dict)
-    rows: Sequence[tuple[str, str, str]] = ()
-    words: Sequence[str] = ()
+    title: str = ""  # in the place of the mechanism's own
+    document: Mapping[str, Any] = field(default_factory=dict)  # more fields of the JSON document
+    paper: Mapping[str, Any] = field(default_factory=dict)  # more fields of what the paper prints
+    rows: Sequence[tuple[str, str, str]] = ()  # more rows (name, provable, the paper's)
+    words: Sequence[str] = ()  # more sentences
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,7 @@ class PublicDomain:
     queries: pa.Array
     origin: str = "stated by the program"
     """Where the list comes from, so that a reader can judge that it is public."""
-    from_file: bool = False
-    """Whether somebody named a file, who may have named a list taken from the log."""
+    from_file: bool = False  # whether somebody named a file, who may have named a list taken from the log
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -180,8 +179,7 @@ class PublicUrls:
 
     name: str
     urls: Callable[[str], tuple[str, ...]]
-    digest: str = ""
-    """SHA-256 of what the map is made from: who has the file, or the engine, can check it."""
+    digest: str = ""  # SHA-256 of what the map is made from: who has the file, or the engine, can check it
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "sha256": self.digest}

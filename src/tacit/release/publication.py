@@ -73,33 +73,20 @@ _LIBRARIES = ("duckdb", "ibis-framework", "numpy", "pyarrow")
 
 @dataclass(frozen=True)
 class Order:
-    """A release to be made.
+    """A release to be made."""
 
-    Args:
-        log: the search log, canonical Parquet.
-        output: the folder to make; it must not exist.
-        mechanism: how.
-        preparation: which records take part.
-        ledger: the data set's ledger.
-        purpose: what the ledger's entry says it is for.
-        memory: bytes for the engine; by the length of the log unless given.
-        threads: of the engine.
-        engine: a Spark master; DuckDB on this machine unless given.
-        about: what the owner states about the release, for its manifest and page.
-        users: about how many users the log has, where the owner states it.
-    """
-
-    log: Path
-    output: Path
-    mechanism: Plan[Any]
-    preparation: Preparation
-    ledger: Ledger
-    purpose: str = ""
-    memory: int | None = None
-    threads: int | None = None
-    engine: str | None = None
+    log: Path  # the search log, canonical Parquet
+    output: Path  # the folder to make; it must not exist
+    mechanism: Plan[Any]  # how
+    preparation: Preparation  # which records take part
+    ledger: Ledger  # the data set's ledger
+    purpose: str = ""  # what the ledger's entry says it is for
+    memory: int | None = None  # bytes for the engine; by the length of the log unless given
+    threads: int | None = None  # of the engine
+    engine: str | None = None  # a Spark master; DuckDB on this machine unless given
+    # what the owner states about the release, for its manifest and page
     about: About = field(default_factory=About)
-    users: int | None = None
+    users: int | None = None  # about how many users the log has, where the owner states it
 
 
 @dataclass(frozen=True, repr=False)

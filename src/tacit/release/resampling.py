@@ -51,25 +51,16 @@ _LONGEST_PAUSE = 600.0
 
 @dataclass(frozen=True)
 class ReleasedCounts:
-    """Released counts by key, over a numbered list of queries; all are at least 1.
+    """Released counts by key, over a numbered list of queries; all are at least 1."""
 
-    Attributes:
-        queries: the texts.
-        searches: how often each is searched; empty where that was not released.
-        steps: how often one query follows another.
-        clicks: how often a url is clicked for a query.
-        sequences: how many sessions have a sequence as an ordered part, or begin with it.
-        beginnings: which of the two.
-        once: whether counts are of users: a user then has a query once at most.
-    """
-
-    queries: list[str]
-    searches: Mapping[int, int]
-    steps: Mapping[tuple[int, int], int]
-    clicks: Mapping[tuple[int, str], int]
+    queries: list[str]  # the texts
+    searches: Mapping[int, int]  # how often each is searched; empty where that was not released
+    steps: Mapping[tuple[int, int], int]  # how often one query follows another
+    clicks: Mapping[tuple[int, str], int]  # how often a url is clicked for a query
+    # how many sessions have a sequence as an ordered part, or begin with it
     sequences: Mapping[Sequence, int]
-    beginnings: bool
-    once: bool
+    beginnings: bool  # which of the two
+    once: bool  # whether counts are of users: a user then has a query once at most
 
     def parts(self, session: Sequence) -> set[Sequence]:
         """List what of a session is counted, of two queries and more."""
@@ -271,19 +262,12 @@ class _Searches:
 
 @dataclass(frozen=True)
 class Kept:
-    """One released table in the synthetic log.
+    """One released table in the synthetic log."""
 
-    Attributes:
-        rows: its rows with a count of at least 1.
-        released: the sum of their counts.
-        kept: how much of that the log has, at most the released count for each row.
-        off: the largest difference of a row.
-    """
-
-    rows: int
-    released: int
-    kept: int
-    off: int
+    rows: int  # its rows with a count of at least 1
+    released: int  # the sum of their counts
+    kept: int  # how much of that the log has, at most the released count for each row
+    off: int  # the largest difference of a row
 
     @classmethod
     def of(cls, released: Mapping[Any, int], made: Iterable[Any] | Mapping[Any, int]) -> Kept:

@@ -122,12 +122,9 @@ class Contribution:
 class Keys(StrEnum):
     """Which keys take part."""
 
-    OCCURRING = "occurring"
-    """Those that somebody has: that a key appears tells that it occurs."""
-    PUBLIC = "public"
-    """Those of a public set, each one, whether it occurs or not."""
-    BOTH = "both"
-    """Those of a public set, and others that occur."""
+    OCCURRING = "occurring"  # those that somebody has: that a key appears tells that it occurs
+    PUBLIC = "public"  # those of a public set, each one, whether it occurs or not
+    BOTH = "both"  # those of a public set, and others that occur
 
 
 @dataclass(frozen=True)
@@ -259,18 +256,12 @@ class StepFunction:
 
 @dataclass(frozen=True)
 class Round:
-    """One round of selection.
+    """One round of selection."""
 
-    Args:
-        sigma: of the discrete Gaussian noise, on the lattice.
-        coefficient: with which the noisy weight enters the standing.
-        threshold: the least standing at which an item is found in this round.
-        steering: from the standing to the relative weight in the next round; None after the last.
-    """
-
-    sigma: int
-    coefficient: int
-    threshold: int
+    sigma: int  # of the discrete Gaussian noise, on the lattice
+    coefficient: int  # with which the noisy weight enters the standing
+    threshold: int  # the least standing at which an item is found in this round
+    # from the standing to the relative weight in the next round; None after the last
     steering: StepFunction | None = None
 
     def __post_init__(self) -> None:
@@ -282,18 +273,12 @@ class Round:
 
 @dataclass(frozen=True)
 class Tally:
-    """How the found items are counted.
+    """How the found items are counted."""
 
-    Args:
-        users_sigma: of the noise on the number of users, on the lattice: a user adds 2^16.
-        sigma: of the noise on the weighted counts.
-        squares_sigma: of the noise on the sum of users' squared norms, each a part of 2^16 at most.
-        weighing: from an item's noisy weight in the first round to its relative weight in the count.
-    """
-
-    users_sigma: int
-    sigma: int
-    squares_sigma: int
+    users_sigma: int  # of the noise on the number of users, on the lattice: a user adds 2^16
+    sigma: int  # of the noise on the weighted counts
+    squares_sigma: int  # of the noise on the sum of users' squared norms, each a part of 2^16 at most
+    # from an item's noisy weight in the first round to its relative weight in the count
     weighing: StepFunction
 
     def __post_init__(self) -> None:
@@ -311,15 +296,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class PublicKeys:
-    """How the keys of a public list take part: all of them, held or not, so they need no room for one user.
+    """How the keys of a public list take part: all, held or not, so they need no room for one user."""
 
-    Args:
-        scores: of its keys; others have those of the rounds.
-        thresholds: the least standing at which a listed key is found, one a round.
-    """
-
-    scores: tuple[int, ...]
-    thresholds: tuple[int, ...]
+    scores: tuple[int, ...]  # of its keys; others have those of the rounds
+    thresholds: tuple[int, ...]  # the least standing at which a listed key is found, one a round
 
 
 @dataclass(frozen=True)
@@ -331,20 +311,13 @@ class AdaptiveRounds:
     **standing** of an item after round r is Σ_{j ≤ r} coefficient_j·(noisy weight in round j). It is found
     in round r iff its standing is at least that round's threshold. Otherwise the standing says, through a
     table, how much weight its holders give it in the next round, or that it is out for good.
-
-    Args:
-        held: k₀, the most items of a user that take part in selection.
-        rounds: of selection.
-        tally: of the counts; None publishes keys alone.
-        scores: by the number of words of an item's text (:data:`SCORES`).
-        public: how keys of a public list take part; None without one.
     """
 
-    held: int
-    rounds: tuple[Round, ...]
-    tally: Tally | None = None
-    scores: tuple[int, ...] = SCORES
-    public: PublicKeys | None = None
+    held: int  # k₀, the most items of a user that take part in selection
+    rounds: tuple[Round, ...]  # of selection
+    tally: Tally | None = None  # of the counts; None publishes keys alone
+    scores: tuple[int, ...] = SCORES  # by the number of words of an item's text (:data:`SCORES`)
+    public: PublicKeys | None = None  # how keys of a public list take part; None without one
 
     def __post_init__(self) -> None:
         if self.held < 1 or not self.rounds:
@@ -388,20 +361,13 @@ class SingleCount:
 
     Every item's count of users gets Laplace noise that never exceeds ``most``, and is published, as it was
     compared, from ``least`` on.
-
-    Args:
-        held: the most items of a user that are counted.
-        scale: of the noise.
-        upward: the chance of noise at or above 0.
-        most: the largest noise.
-        least: the least noisy count that is published.
     """
 
-    held: int
-    scale: float
-    upward: float
-    most: int
-    least: int
+    held: int  # the most items of a user that are counted
+    scale: float  # of the noise
+    upward: float  # the chance of noise at or above 0
+    most: int  # the largest noise
+    least: int  # the least noisy count that is published
 
     def noises(self) -> Iterator[Noise]:
         yield Noise(self.scale, NoiseKind.CAPPED)
@@ -447,32 +413,22 @@ class SeriesRounds:
     and every round, held or not. An item has a standing in each of several memories, A ← ⌊memory·A/2^16⌋ +
     (noisy weight), and is found in a round if somebody has held it by then and one of its standings is at
     least the round's threshold for that memory.
-
-    Args:
-        weeks: how many.
-        per_week: rounds in each week.
-        joining: k_w, the most items that join a user's set in a week.
-        sigma: of the discrete Gaussian noise of every round, on the lattice.
-        memories: what a round leaves of the standings before, in parts of 2^16: long, short, none.
-        thresholds: for each round the least standings at which an item is found, one a memory.
-        weighing: for each round.
-        part: of what a user has saved beyond a round's unit, so many parts of 256 are spent in it.
-        tally: of the counts; None publishes keys alone.
-        scores: by the number of words of an item's text, divided by 8 after they are multiplied.
-        history: of the one release of the past at the opening, if there is one.
     """
 
-    weeks: int
-    per_week: int
-    joining: int
-    sigma: int
+    weeks: int  # how many
+    per_week: int  # rounds in each week
+    joining: int  # k_w, the most items that join a user's set in a week
+    sigma: int  # of the discrete Gaussian noise of every round, on the lattice
+    # what a round leaves of the standings before, in parts of 2^16: long, short, none
     memories: tuple[int, ...]
+    # for each round the least standings at which an item is found, one a memory
     thresholds: tuple[tuple[int, ...], ...]
-    weighing: tuple[WeighingByStandings, ...]
-    part: int
-    tally: SeriesTally | None = None
+    weighing: tuple[WeighingByStandings, ...]  # for each round
+    part: int  # of what a user has saved beyond a round's unit, so many parts of 256 are spent in it
+    tally: SeriesTally | None = None  # of the counts; None publishes keys alone
+    # by the number of words of an item's text, divided by 8 after they are multiplied
     scores: tuple[int, ...] = SCORES
-    history: AdaptiveRounds | None = None
+    history: AdaptiveRounds | None = None  # of the one release of the past at the opening, if there is one
 
     def __post_init__(self) -> None:
         lines = {len(each) for each in self.thresholds}

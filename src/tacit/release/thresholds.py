@@ -128,17 +128,11 @@ def capped_loss(loss: Loss, records: int, cap: int) -> float:
 
 @dataclass(frozen=True)
 class Spread:
-    """How the records of one user fall on the keys of a table.
+    """How the records of one user fall on the keys of a table."""
 
-    Args:
-        records: the most records of a user.
-        noise: the scale of the table's noise.
-        room: how far the first record stays below the threshold.
-    """
-
-    records: int
-    noise: float
-    room: int
+    records: int  # the most records of a user
+    noise: float  # the scale of the table's noise
+    room: int  # how far the first record stays below the threshold
 
     def loss(self, records: int) -> float:
         return miss_loss(self.noise, self.room + 1 - records)

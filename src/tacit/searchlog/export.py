@@ -32,8 +32,7 @@ class ExportReport:
     """What an export did."""
 
     records: int
-    values_with_separators: int
-    """Values in which tabs or line ends were written as spaces."""
+    values_with_separators: int  # values in which tabs or line ends were written as spaces
 
 
 def _time_texts(time: pa.Array, whole_seconds: bool) -> pa.StringArray:

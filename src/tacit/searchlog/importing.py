@@ -90,18 +90,13 @@ class LogFigures:
 
     users: int
     records: int
-    of_one_record: int
-    """Users with a single record."""
-    largest: int
-    """Records of the user with the most."""
+    of_one_record: int  # users with a single record
+    largest: int  # records of the user with the most
     first: datetime
     last: datetime
-    in_1970: int
-    """Records of the year in which counting times from 0 begins."""
-    phrases: float
-    """Share of the users' names that are several words."""
-    numbers: float
-    """Share of the queries that are plain numbers."""
+    in_1970: int  # records of the year in which counting times from 0 begins
+    phrases: float  # share of the users' names that are several words
+    numbers: float  # share of the queries that are plain numbers
 
     @property
     def doubt(self) -> str:
@@ -170,10 +165,8 @@ class ImportReport:
 
     output: Path
     files: list[FileReport] = field(default_factory=list)
-    figures: LogFigures | None = None
-    """What the log amounts to, once it is written."""
-    not_logs: list[Path] = field(default_factory=list)
-    """Files found in folders that are in no known format."""
+    figures: LogFigures | None = None  # what the log amounts to, once it is written
+    not_logs: list[Path] = field(default_factory=list)  # files found in folders that are in no known format
     seconds: float = 0.0
 
     @property
@@ -336,11 +329,9 @@ def import_log(
 class ColumnSeen:
     """One column of a file."""
 
-    name: str
-    """Its position from 1, or its name where the format has names of its own."""
+    name: str  # its position from 1, or its name where the format has names of its own
     holds: str
-    taken_for: str | None
-    """The column of the log that it becomes; None when it is left out."""
+    taken_for: str | None  # the column of the log that it becomes; None when it is left out
 
 
 @dataclass(frozen=True)
@@ -348,13 +339,11 @@ class FileSeen:
     """One file, looked at."""
 
     path: Path
-    format_name: str | None
-    """What an import would read it as; None when it would refuse it."""
+    format_name: str | None  # what an import would read it as; None when it would refuse it
     delimiter: str | None
     time_format: str
     columns: tuple[ColumnSeen, ...]
-    refusal: str = ""
-    """Why an import would refuse it, and what would probably help."""
+    refusal: str = ""  # why an import would refuse it, and what would probably help
 
 
 def look_at(

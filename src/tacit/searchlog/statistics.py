@@ -94,23 +94,18 @@ class LogStatistics(Displayed):
 
     records: int
     users: int
-    queries: int
-    """Searches; one with several clicks counts once."""
+    queries: int  # searches; one with several clicks counts once
     distinct_queries: int
     clicks: int
     sessions: int
     first: datetime
     last: datetime
-    occurring_once: float
-    """Share of the distinct queries that occur once."""
-    of_one_user: float
-    """Share of the distinct queries that a single user issued, however often."""
-    top_percent: float
-    """Share of the searches that are for the most frequent 1% of the distinct queries."""
+    occurring_once: float  # share of the distinct queries that occur once
+    of_one_user: float  # share of the distinct queries that a single user issued, however often
+    top_percent: float  # share of the searches that are for the most frequent 1% of the distinct queries
     zipf_exponent: float | None
     """See :meth:`tacit.searchlog.statistics.Spectrum.zipf_exponent`; None when too few queries recur."""
-    records_per_user: dict[str, float]
-    """Mean, median, 90% and 99% quantiles and maximum."""
+    records_per_user: dict[str, float]  # mean, median, 90% and 99% quantiles and maximum
 
     @property
     def queries_per_session(self) -> float:
@@ -172,8 +167,7 @@ _THREADS = """
 class StatisticsSource:
     """A log opened for counting. Made by :func:`opened_for_statistics`."""
 
-    STEPS = 4
-    """Passes over the log that :meth:`statistics` makes."""
+    STEPS = 4  # passes over the log that :meth:`statistics` makes
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

@@ -48,17 +48,11 @@ LARGEST_LOSS = 50.0
 
 @dataclass(frozen=True)
 class Parts:
-    """All noise of some events, gathered.
+    """All noise of some events, gathered."""
 
-    Args:
-        counts: for each (rate, step) how many counts.
-        mu_square: Σμ² of Gaussian noise.
-        disclosure: the sum of chances.
-    """
-
-    counts: tuple[tuple[tuple[Fraction, int], int], ...]
-    mu_square: Fraction
-    disclosure: float
+    counts: tuple[tuple[tuple[Fraction, int], int], ...]  # for each (rate, step) how many counts
+    mu_square: Fraction  # Σμ² of Gaussian noise
+    disclosure: float  # the sum of chances
 
 
 def parts_of_events(events: Iterable[Event] | Mapping[Event, int], times: int = 1) -> Parts:

@@ -75,16 +75,11 @@ class LaplaceCounts(_Stored):
     Both bounds must hold at once. Where a user's d contributions may also pile up on a single count, use
     :class:`ApproximateDp` with the pure ε = d/scale instead: one count moved by d loses more, in the
     long run, than d counts moved by 1.
-
-    Args:
-        scale: b of the noise; 0 means no noise, hence ε = ∞.
-        counts: how many counts one user can move (twice as many if neighbours replace a user).
-        step: by how much one user can move a single count.
     """
 
-    scale: float
-    counts: int
-    step: int = 1
+    scale: float  # b of the noise; 0 means no noise, hence ε = ∞
+    counts: int  # how many counts one user can move (twice as many if neighbours replace a user)
+    step: int = 1  # by how much one user can move a single count
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -128,16 +123,11 @@ class GaussianRounds(_Stored):
 
     At every ε it is (ε, δ)-differentially private with δ = (δ of Gaussian noise, see
     :mod:`tacit.privacy.accounting.loss`) + disclosure; ``epsilon`` is the one at which it is stated.
-
-    Args:
-        mu: √Σ(what a user moves/width)² over all noise.
-        disclosure: the chance that something only one user has is shown.
-        epsilon: the ε of the stated guarantee.
     """
 
-    mu: float
-    disclosure: float
-    epsilon: float
+    mu: float  # √Σ(what a user moves/width)² over all noise
+    disclosure: float  # the chance that something only one user has is shown
+    epsilon: float  # the ε of the stated guarantee
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -191,18 +181,12 @@ class ThresholdedCounts(_Stored):
     A user adds 1 to at most ``counts`` keys. Of these some are keys of others too, whose noisy counts move
     by 1, and the others are the user's alone and appear with ``chance`` each: not both, so the worst split
     counts (:func:`tacit.privacy.accounting.loss.split_delta`).
-
-    Args:
-        scale: b of the discrete Laplace noise.
-        counts: how many keys one user adds to.
-        chance: with which a key of one user alone appears.
-        epsilon: the ε at which the guarantee is stated.
     """
 
-    scale: float
-    counts: int
-    chance: float
-    epsilon: float
+    scale: float  # b of the discrete Laplace noise
+    counts: int  # how many keys one user adds to
+    chance: float  # with which a key of one user alone appears
+    epsilon: float  # the ε at which the guarantee is stated
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
     def __post_init__(self) -> None:

@@ -69,10 +69,8 @@ WHERE "time" <= $last OR {_THIN}"""
 class Sketch:
     """Marks of a sample of a log's records."""
 
-    level: int
-    """How often the log was halved before marks were made."""
-    marks: tuple[str, ...]
-    """Ascending, 32 hexadecimal digits each."""
+    level: int  # how often the log was halved before marks were made
+    marks: tuple[str, ...]  # ascending, 32 hexadecimal digits each
 
 
 class Traces:

@@ -28,14 +28,10 @@ class Entry:
     torn: bool = False
     manifest: str | None = None
     """SHA-256 of the manifest of what is published for it, noted just before it is."""
-    published: bool = False
-    """Whether the release is known to have come into its place after the note."""
-    step: int = 0
-    """Of a series: the last step noted, before its noise is drawn,"""
-    mark: str = ""
-    """the keyed hash of its state then, and"""
-    issued: tuple[str, ...] = ()
-    """SHA-256 of the manifests of its weeks."""
+    published: bool = False  # whether the release is known to have come into its place after the note
+    step: int = 0  # of a series: the last step noted, before its noise is drawn,
+    mark: str = ""  # the keyed hash of its state then, and
+    issued: tuple[str, ...] = ()  # SHA-256 of the manifests of its weeks
 
     @property
     def standing(self) -> str:

@@ -39,8 +39,7 @@ class Chain:
     """The checked content of a journal."""
 
     records: tuple[Record, ...]
-    fragment: bytes
-    """What an interrupted append left after the last whole line; empty otherwise."""
+    fragment: bytes  # what an interrupted append left after the last whole line; empty otherwise
 
     @property
     def head(self) -> str:

@@ -52,13 +52,10 @@ CREATE TABLE IF NOT EXISTS sketches (
 class Known:
     """A ledger as it was last seen."""
 
-    id: str
-    """The hash of its first entry, which no later entry changes."""
+    id: str  # the hash of its first entry, which no later entry changes
     path: Path
-    head: str
-    """The hash of its last entry then."""
-    entries: int
-    """How many entries it had then."""
+    head: str  # the hash of its last entry then
+    entries: int  # how many entries it had then
 
 
 class Register:

@@ -189,8 +189,7 @@ class Adaptive(Mechanism):
 class AdaptivePlan(Plan[Adaptive]):
     """An adaptive release, settled."""
 
-    laid_out_for: tuple[float, float]
-    """The ε and δ for which rounds or count are laid out."""
+    laid_out_for: tuple[float, float]  # the ε and δ for which rounds or count are laid out
 
     @property
     def single(self) -> bool:

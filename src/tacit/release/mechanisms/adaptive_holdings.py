@@ -45,19 +45,13 @@ def _prefixes(log: Any) -> Any:
 
 @dataclass(frozen=True)
 class Counted:
-    """Who holds which items of several kinds, numbered through. Secret.
+    """Who holds which items of several kinds, numbered through. Secret."""
 
-    Args:
-        holdings: of all kinds together.
-        tables: for each kind the engine's table of keys, with the number ``item`` of each within its kind.
-        offsets: the number of each kind's first item.
-        engine: where the tables are.
-    """
-
-    holdings: Holdings
+    holdings: Holdings  # of all kinds together
+    # for each kind the engine's table of keys, with the number ``item`` of each within its kind
     tables: Mapping[str, Any]
-    offsets: Mapping[str, int]
-    engine: Engine
+    offsets: Mapping[str, int]  # the number of each kind's first item
+    engine: Engine  # where the tables are
 
     def of_kind(self, table: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
         first = self.offsets[table]

@@ -80,19 +80,12 @@ def name_of(engine: Engine, of: str, *texts: Any) -> Any:
 
 @dataclass(frozen=True)
 class NamedHeld:
-    """Who holds what, under names. Secret.
+    """Who holds what, under names. Secret."""
 
-    Args:
-        engine: where the tables are.
-        pairs: each once: (user, item, words, listed).
-        keys: for each kind its items: (item, the columns of its key), with repetitions.
-        listed: the items of the public list: (item, words, listed); None without one.
-    """
-
-    engine: Engine
-    pairs: Any
-    keys: Mapping[str, Any]
-    listed: Any | None
+    engine: Engine  # where the tables are
+    pairs: Any  # each once: (user, item, words, listed)
+    keys: Mapping[str, Any]  # for each kind its items: (item, the columns of its key), with repetitions
+    listed: Any | None  # the items of the public list: (item, words, listed); None without one
 
     @property
     def holdings(self) -> Holdings:

@@ -2,17 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tacit.privacy.guarantee import Neighbours
-from tacit.release.analysis import guarantee_of
 from tacit.release.document.words import among, biased_counts, counted, rounded, taken
 from tacit.release.mechanisms.session import SessionPlan
 from tacit.release.prose import DescribedStep, Notes, PaperFigure, log_alpha, selection_figures
 from tacit.release.thresholds import mean_size
-
-THESIS_CLICKS = 4
-"""The clicks per user in the thesis's runs (section 4.4.2)."""
 
 
 def figures(plan: SessionPlan) -> dict[str, float]:
@@ -87,86 +82,30 @@ def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
 
 
 def notes(plan: SessionPlan) -> Notes:
-    """The guarantee for exactly these parameters, and with a click part beside it.
-
-    The thesis's Table 4.4 is about sessions alone. Without a click part that is what the statement is about
-    too, and ``with_clicks`` says what the thesis's click part (four clicks per user, same noise and
-    threshold) would bring the total to.
-    """
-    asked, assumed, both = plan.mechanism, not plan.mechanism.counted_clicks, plan
-    if assumed:
-        both = replace(
-            plan.given,
-            clicks_per_user=THESIS_CLICKS,
-            noise_clicks=plan.sequences.scale,
-            threshold_clicks=plan.sequences.above,
-            noise_click_counts=None if plan.same_counts else plan.sequences.error,
-        ).plan()
-    alone = guarantee_of(replace(plan.schedule, parts=plan.schedule.parts[:1]))
-    whole = both.guarantee
-    printed = printed_with_clicks(both)
-    named = (
-        f"With {THESIS_CLICKS} clicks per user at the same noise"
-        if assumed
-        else "Sessions and clicks together"
-    )
-    return Notes(
-        title="A_Session, sessions alone"
-        if assumed
-        else "A_Session with clicks (the paper's: sessions alone)",
-        document={
-            "sessions_alone": alone.to_dict(),
-            "with_clicks": {
-                **whole.to_dict(),
-                "clicks_per_user": both.mechanism.counted_clicks,
-                "assumed": assumed,
-            },
-        },
-        paper={**printed_sessions(plan).to_dict(), "with_clicks": printed.to_dict()},
-        words=(
-            f"A user adds at most {asked.sensitivity} counts, and at most {asked.largest_move} to one "
-            "sequence.",
-            f"{named}: ε = {whole.epsilon:.4g}, δ = {whole.delta:.3g}; the two parts add.",
-        ),
-    )
+    """Say what one user adds, on which the guarantee rests."""
+    most, one = plan.mechanism.sensitivity, plan.mechanism.largest_move
+    return Notes(words=(f"A user adds at most {most} counts, and at most {one} to one sequence.",))
 
 
 def paper_figure(plan: SessionPlan) -> PaperFigure:
-    """Eq. 4.7 of the thesis, or eq. 4.5 without clicks."""
-    return printed_with_clicks(plan) if plan.mechanism.counted_clicks else printed_sessions(plan)
+    """Say what the thesis prints: eq. 4.5 and 4.6 (Table 4.4) without a click part, eq. 4.7 with one."""
+    asked, (sequences, *beside) = plan.mechanism, plan.schedule.parts
+    K = sequences.above if asked.threshold is None else asked.threshold
+    epsilon, delta = _printed(asked.sensitivity, sequences.scale, K)
+    if not beside:
+        source = "thesis 002, eq. 4.5 (Table 4.4), sessions alone"
+        why = (
+            "eq. 4.5 lets one sequence move by all Δf counts of a user; it moves by at most "
+            f"{asked.largest_move}, and δ is then the exact chance that a user's own sequence appears."
+        )
+        return PaperFigure(epsilon, min(1.0, delta), Neighbours.ADD_REMOVE, source, why)
+    more = _printed(asked.counted_clicks, beside[0].scale, beside[0].above)
+    why = "section 4.4 states the weaker of the two parts for its runs; independent noises add."
+    total = epsilon + more[0], min(1.0, delta + more[1])
+    return PaperFigure(*total, Neighbours.ADD_REMOVE, "thesis 002, eq. 4.7", why)
 
 
 def _printed(records: int, noise: float, threshold: float) -> tuple[float, float]:
     """Eq. 4.5 and 4.6: ε = d (ln α + 1/b), δ = d/2 exp((d-K)/b)."""
     epsilon = records * (log_alpha(noise, threshold) + 1 / noise)
     return epsilon, records / 2 * math.exp(min(700.0, (records - threshold) / noise))
-
-
-def printed_sessions(plan: SessionPlan) -> PaperFigure:
-    """Say what the thesis prints for part 1 alone: eq. 4.5, the figures of Table 4.4."""
-    asked = plan.mechanism
-    K = plan.sequences.above if asked.threshold is None else asked.threshold
-    epsilon, delta = _printed(asked.sensitivity, plan.sequences.scale, K)
-    return PaperFigure(
-        epsilon,
-        min(1.0, delta),
-        Neighbours.ADD_REMOVE,
-        "thesis 002, eq. 4.5 (Table 4.4), sessions alone",
-        "eq. 4.5 lets one sequence move by all Δf counts of a user; it moves by at most "
-        f"{asked.largest_move}, and δ is then the exact chance that a user's own sequence appears.",
-    )
-
-
-def printed_with_clicks(plan: SessionPlan) -> PaperFigure:
-    """Say what the thesis's eq. 4.7 gives for both parts together; its runs state the session part alone."""
-    asked = plan.mechanism
-    sequences, clicks = plan.schedule.parts
-    epsilon, delta = _printed(asked.sensitivity, sequences.scale, sequences.above)
-    more = _printed(asked.counted_clicks, clicks.scale, clicks.above)
-    return PaperFigure(
-        epsilon + more[0],
-        min(1.0, delta + more[1]),
-        Neighbours.ADD_REMOVE,
-        "thesis 002, eq. 4.7",
-        "section 4.4 states the weaker of the two parts for its runs; independent noises add.",
-    )

@@ -43,17 +43,11 @@ _Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class ListedTopics:
-    """Topics by their paths alone, as a published table lists them, each after the one above it.
+    """Topics by their paths alone, as a published table lists them, each after the one above it."""
 
-    Args:
-        labels: the path of each topic: ``animal/dog``.
-        above: the number of the topic above each; ``TOP`` on the first level.
-        level: of each, from 1.
-    """
-
-    labels: tuple[str, ...]
-    above: _Numbers
-    level: _Numbers
+    labels: tuple[str, ...]  # the path of each topic: ``animal/dog``
+    above: _Numbers  # the number of the topic above each; ``TOP`` on the first level
+    level: _Numbers  # of each, from 1
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> ListedTopics:
@@ -78,19 +72,12 @@ class ListedTopics:
 
 @dataclass(frozen=True, eq=False)
 class PublishedTopics(ListedTopics):
-    """Topics that are published, with their taxonomy.
+    """Topics that are published, with their taxonomy."""
 
-    Args:
-        tree: the whole taxonomy.
-        name: of the taxonomy.
-        source: SHA-256 of what it was read from.
-        place: for each topic of the taxonomy the published one under which it counts, or ``TOP``.
-    """
-
-    tree: TopicTree
-    name: str
-    source: str
-    place: _Numbers
+    tree: TopicTree  # the whole taxonomy
+    name: str  # of the taxonomy
+    source: str  # SHA-256 of what it was read from
+    place: _Numbers  # for each topic of the taxonomy the published one under which it counts, or ``TOP``
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "topics": len(self), "sha256": self.digest, "source": self.source}

@@ -37,18 +37,12 @@ _SOURCE = OperatingSystemRandomness()
 
 @dataclass(frozen=True)
 class AskedByWeek:
-    """Pairs of user and item by week, with the number of words of each item. Secret.
+    """Pairs of user and item by week, with the number of words of each item. Secret."""
 
-    Args:
-        users: how many.
-        words: of each item.
-        weeks: of each, pairs of user and item, each once.
-        risers: items that were put in from the middle on, by the share of active users who ask them.
-    """
-
-    users: int
-    words: NDArray[np.uint8]
-    weeks: list[NDArray[np.int32]]
+    users: int  # how many
+    words: NDArray[np.uint8]  # of each item
+    weeks: list[NDArray[np.int32]]  # of each, pairs of user and item, each once
+    # items that were put in from the middle on, by the share of active users who ask them
     risers: dict[int, float] = field(default_factory=dict)
 
 

@@ -42,12 +42,9 @@ class Layout:
     """Where a line keeps what."""
 
     delimiter: str
-    positions: dict[str, int]
-    """Column of the log → place in the line, from 0."""
-    widths: frozenset[int]
-    """How many fields a line has."""
-    header: tuple[bytes, ...] | None = None
-    """The names in the first line, which may come again."""
+    positions: dict[str, int]  # column of the log → place in the line, from 0
+    widths: frozenset[int]  # how many fields a line has
+    header: tuple[bytes, ...] | None = None  # the names in the first line, which may come again
     least_width: int | None = None
     """With this many fields, or more, a line will do: what is missing are clicks, what is over is not
     needed.

@@ -124,18 +124,13 @@ class Values:
     """What the values of a column at the beginning of a file have in common."""
 
     kind: ColumnKind
-    filled: float = 0.0
-    """Share of the values that are not empty."""
-    phrases: float | None = None
-    """Share of those that are several words; None where there are too few to say."""
-    differing: float = 0.0
-    """Distinct values per value."""
-    ranks: bool = False
-    """Whether all of them could be ranks."""
+    filled: float = 0.0  # share of the values that are not empty
+    phrases: float | None = None  # share of those that are several words; None where there are too few to say
+    differing: float = 0.0  # distinct values per value
+    ranks: bool = False  # whether all of them could be ranks
     numbers_of_users: bool = False
     """Whether such ranks are always there and go beyond ten, so that people could be numbered by them."""
-    days: bool = False
-    """Whether they are days, without a time of the day."""
+    days: bool = False  # whether they are days, without a time of the day
 
     @classmethod
     def of(cls, sample: Sequence[bytes]) -> Values:
@@ -177,11 +172,9 @@ def _rank(value: bytes) -> float:
 class Look:
     """What the beginning of a delimited file looks like."""
 
-    delimiter: str | None
-    """What separates its columns, or None when it has but one."""
+    delimiter: str | None  # what separates its columns, or None when it has but one
     values: tuple[Values, ...]
-    widths: Counter[int]
-    """How many lines have how many columns."""
+    widths: Counter[int]  # how many lines have how many columns
 
     @property
     def columns(self) -> list[ColumnKind]:

@@ -272,20 +272,16 @@ class Reading:
 class Block:
     """A piece of a file that can be parsed alone."""
 
-    content: Any
-    """Bytes that end with a line end, or whatever else the reader's own ``parse`` takes."""
-    first_line: int
-    """The number of the block's first line in its file, from 1."""
-    lines: int
-    """How many lines the block holds."""
+    content: Any  # bytes that end with a line end, or whatever else the reader's own ``parse`` takes
+    first_line: int  # the number of the block's first line in its file, from 1
+    lines: int  # how many lines the block holds
 
 
 @dataclass(frozen=True)
 class Parsed:
     """What a block held: records, and lines that gave none."""
 
-    records: pa.RecordBatch
-    """In the log's schema, queries as written."""
+    records: pa.RecordBatch  # in the log's schema, queries as written
     normalised: pa.StringArray
     """The queries of the records, normalised. None is empty: such a line has no query."""
     bad: tuple[tuple[Reason, npt.NDArray[np.int64]], ...] = ()
@@ -299,8 +295,7 @@ class Parsed:
 class Reader(ABC):
     """A log format: how to know it, cut it and parse it."""
 
-    name: str
-    """What ``--format`` calls it."""
+    name: str  # what ``--format`` calls it
 
     def __init__(self, reading: Reading | None = None) -> None:
         self.reading = reading or Reading()

@@ -52,10 +52,8 @@ class Fields:
     """The fields of a block, line after line."""
 
     values: pa.BinaryArray
-    first: npt.NDArray[np.int64]
-    """For each line, the position of its first field in ``values``."""
-    width: npt.NDArray[np.int64]
-    """For each line, how many fields it has."""
+    first: npt.NDArray[np.int64]  # for each line, the position of its first field in ``values``
+    width: npt.NDArray[np.int64]  # for each line, how many fields it has
     is_ascii: bool
 
     @property
@@ -169,17 +167,14 @@ _MISSING = pa.array([b"NULL", b"null", b"\\N", b"None", b"NaN", b"nan", b"-"], p
 class Written:
     """Lines as written, column by column."""
 
-    lines: npt.NDArray[np.int64]
-    """Their numbers in the file, ascending."""
+    lines: npt.NDArray[np.int64]  # their numbers in the file, ascending
     columns: tuple[pa.Array, ...]
     """Binary columns in the order of the log's schema, null where a line has no such field.
 
     Only the time may come as int64, microseconds since 1970, from formats that store times as such.
     """
-    is_ascii: bool = False
-    """Known to hold no byte above 127, so that there is no encoding to check."""
-    typed: bool = False
-    """From a format that has a value for nothing, so that no word stands for it."""
+    is_ascii: bool = False  # known to hold no byte above 127, so that there is no encoding to check
+    typed: bool = False  # from a format that has a value for nothing, so that no word stands for it
 
     def only(self, kept: Mask) -> Written:
         mask = pa.array(kept)

@@ -154,8 +154,7 @@ class Opening:
     """The beginning of a file, from which its format is inferred."""
 
     path: Path
-    head: bytes
-    """Its first bytes, decompressed, without a byte order mark."""
+    head: bytes  # its first bytes, decompressed, without a byte order mark
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -178,12 +177,9 @@ class Source:
     """One file of a log, plain or compressed (recognised by content, not by name), or a stream."""
 
     path: Path
-    asked_for: bool = True
-    """Named by the user, rather than found in a folder."""
-    encoding: str = "utf-8"
-    """What its text is written in; one of :data:`ENCODINGS`."""
-    bytes_read: int = 0
-    """How far reading has come, in bytes on the disk."""
+    asked_for: bool = True  # named by the user, rather than found in a folder
+    encoding: str = "utf-8"  # what its text is written in; one of :data:`ENCODINGS`
+    bytes_read: int = 0  # how far reading has come, in bytes on the disk
     stream: IO[bytes] | None = field(default=None, repr=False)
     """Where to read from, when it is no file: the text can be read to its end once."""
     _written_in: str = field(default="utf-8", init=False, repr=False)
