@@ -71,8 +71,6 @@ def test_more_epsilon_gives_more_and_the_original_gives_most(
             if by_budget:
                 # Two draws of noise may be as good as each other; a small part of the budget is never better.
                 assert by_budget[0.5] - NOISE <= by_budget[64.0] <= original + NOISE, (task.name, mechanism)
-    contrast = found["contrasts"][0]
-    assert contrast["difference"]["p"] is not None and contrast["epsilon"] in (0.5, 64.0)
 
 
 def test_every_release_lies_on_the_scale_from_nothing_to_the_whole_log(

@@ -15,7 +15,7 @@ from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report.summary import advice, summarise, verdict
 from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
-from tacit.evaluate.sweep.measurements import Measurements, estimate, gather, holm
+from tacit.evaluate.sweep.measurements import Measurements, estimate, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.sweeping import counted_alike
 from tacit.evaluate.tasks import task_class
@@ -105,14 +105,6 @@ def test_a_difference_that_is_there_is_found() -> None:
     assert estimate(one, {}, {0: base[None]}).p < 1e-6
 
 
-def test_holms_correction_by_hand() -> None:
-    # sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling
-    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.7, 0.9]) == pytest.approx([1.0, 1.0])
-    # what could not be tested is not counted among the tests: 2 · 0.01
-    assert holm([0.01, float("nan"), 0.04]) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)
-
-
 HEADLINE = "adhoc/engine and clicks: nDCG@10"
 PRIVATE = ReleaseSetting("zealous", {"epsilon": 4.0, "delta": 1e-6})
 OTHER = ReleaseSetting("session", {"epsilon": 4.0, "delta": 1e-6})
@@ -164,9 +156,6 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
     assert (private.gain.value, private.share) == (pytest.approx(0.125), pytest.approx(1 / 3))
     assert private.share_low == pytest.approx(private.gain.low / 0.375)
     assert (by_setting[NOTHING.key].share, original.share) == (0, 1)
-    [contrast] = found.contrasts
-    assert {contrast.first, contrast.second} == {PRIVATE.key, OTHER.key}
-    assert contrast.difference.value == pytest.approx(0.25 - 0.125)
     about = {"log": "x", "records": 8, "users": 4, "folds": 2, "draws": 2}
     shown = results_of(found, about, Sensitivity.AS_THE_LOG)
     assert "nan" not in str(shown.as_dict())
@@ -180,31 +169,6 @@ def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
         "  nothing      –  10    0.125  -0.1047  0.3547  0%",
     ]
     assert shown.to_pandas()["value"].tolist() == [0.125, 0.5, 0.25, 0.125]
-
-
-def test_contrasts_are_at_equal_epsilon_and_corrected(tmp_path: Path) -> None:
-    random = np.random.default_rng(5)
-    budget = [
-        ReleaseSetting(name, {"epsilon": epsilon, "delta": 1e-6})
-        for name in ("zealous", "session")
-        for epsilon in (4.0, 8.0)
-    ]
-    anonymous = ReleaseSetting("k-query", {"k": 5})
-    values: Values = {
-        s.key: (s, {(0, 0): random.random(7).tolist()}) for s in (NOTHING, ORIGINAL, *budget, anonymous)
-    }
-    found = gathered(tmp_path, values)
-    raw = [
-        stats.ttest_rel(
-            np.float32(values[budget[n].key][1][0, 0]), np.float32(values[budget[n + 2].key][1][0, 0])
-        ).pvalue
-        for n in (0, 1)
-    ]
-    four, eight = holm(raw)
-    assert {c.epsilon: (c.first, c.second, c.p_corrected) for c in found.contrasts} == {
-        4.0: (budget[0].key, budget[2].key, pytest.approx(four)),
-        8.0: (budget[1].key, budget[3].key, pytest.approx(eight)),
-    }
 
 
 def served(

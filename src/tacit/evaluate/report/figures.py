@@ -24,7 +24,7 @@ _ON_SCALE = 0.05
 def all_figures(found: Measurements, people: int) -> list[Figure]:
     """Every figure, in the order of the page; on top that of a log of so many people."""
     curves = [figure for task in found.tasks.values() for figure in _curves(found, task)]
-    return [*_gains(found, people), *curves, *_contrasts(found)]
+    return [*_gains(found, people), *curves]
 
 
 def task_tables(found: Measurements) -> list[Figure]:
@@ -151,39 +151,7 @@ def _bounds(low: float, high: float) -> dict[str, float | None]:
     return {"low": low if there else None, "high": high if there else None}
 
 
-def _contrasts(found: Measurements) -> Iterator[Figure]:
-    """Differences between two mechanisms at equal ε."""
-    rows = [
-        {
-            "task": c.task,
-            "epsilon": c.epsilon,
-            "first": found.settings[c.first]["mechanism"],
-            "second": found.settings[c.second]["mechanism"],
-            "difference": c.difference.value,
-            "low": c.difference.low,
-            "high": c.difference.high,
-            "p": c.p_corrected,
-        }
-        for c in found.contrasts
-        if math.isfinite(c.difference.value)
-    ]
-    if rows:
-        yield Figure(
-            "equal-budget",
-            "Differences over all test units, noise of both included",
-            columns(
-                "task | epsilon = ε | first = one | second = other | difference = one minus other {+.4f} | "
-                "low = from {+.4f} | high = to {+.4f} | p = p, corrected {p}"
-            ),
-            rows,
-            "side by side",
-            "Unit by unit, p corrected by Holm's method over the pairs of a task.",
-        )
-
-
 def section_titles(found: Measurements) -> dict[str, str]:
     """Titles of the page's sections, by name."""
     tasks = found.tasks.items()
-    return {name: f"{task.title[:1].upper()}{task.title[1:]}: {task.description}" for name, task in tasks} | {
-        "side by side": "Mechanisms at equal budget"
-    }
+    return {name: f"{task.title[:1].upper()}{task.title[1:]}: {task.description}" for name, task in tasks}

@@ -3,15 +3,14 @@
 A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Test units are a
 sample of people, so that units of one user go together; a draw of noise moves all units of a fold at once,
 and is a random effect, seen from how the mean of a fold differs between draws. Both variances are added,
-with degrees of freedom by Satterthwaite. A difference is taken unit by unit, with the noise of both sides.
-Two draws of one mechanism differ in at most 5% of cases (``benchmarks/evaluate_same.py``).
+with degrees of freedom by Satterthwaite. A difference is taken unit by unit, with the noise of both sides:
+two draws of one mechanism differ in at most 5% of cases (``benchmarks/evaluate_same.py``).
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -110,19 +109,6 @@ def _of_noise(side: Drawn, units: int) -> tuple[float, float]:
     return variance, degrees
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, step down; NaN stays, and does not count."""
-    values = np.array(p, np.float64)
-    there = np.flatnonzero(~np.isnan(values))
-    order = there[np.argsort(values[there], kind="stable")]
-    corrected = np.full(len(values), np.nan)
-    largest = 0.0
-    for place, index in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - place) * values[index]))
-        corrected[index] = largest
-    return [float(value) for value in corrected]
-
-
 @dataclass(frozen=True)
 class Measurement:
     """One measure of one setting.
@@ -155,19 +141,6 @@ class Measurement:
     share_high: float = math.nan
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """Two mechanisms at the same ε, unit by unit, over all units."""
-
-    task: str
-    measure: str
-    epsilon: float
-    first: str
-    second: str
-    difference: Estimate
-    p_corrected: float
-
-
 @dataclass(frozen=True, repr=False)
 class Measurements:
     """All of a sweep.
@@ -175,7 +148,6 @@ class Measurements:
     Args:
         settings: by key, what each setting is and guarantees.
         results: setting by setting, measure by measure.
-        contrasts: mechanisms against each other at equal ε, for each task's headline measure.
         rows: by setting and table, how many rows a release had on average.
         seconds: by setting, processor time of the release and of each task, on average.
         repetitions: by setting, folds times draws.
@@ -183,7 +155,6 @@ class Measurements:
 
     settings: Mapping[str, Mapping[str, Any]]
     results: tuple[Measurement, ...]
-    contrasts: tuple[Contrast, ...]
     rows: Mapping[str, Mapping[str, float]]
     seconds: Mapping[str, Mapping[str, float]]
     repetitions: Mapping[str, int]
@@ -261,13 +232,9 @@ def gather(
                     headlines[task][key] = drawn
                 results.append(_result(key, task, measure, drawn, owners[task]))
     described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
-    contrasts = [
-        each for task in tasks for each in _contrasts(described, task, headlines[task], owners[task])
-    ]
     return Measurements(
         described,
         tuple(_with_gains(results, headlines, owners)),
-        tuple(contrasts),
         rows,
         seconds,
         repetitions,
@@ -308,22 +275,6 @@ def _with_gains(
             continue
         low, high = gain.low / most, gain.high / most
         yield replace(result, gain=gain, share=gain.value / most, share_low=low, share_high=high)
-
-
-def _contrasts(
-    described: Mapping[str, Mapping[str, Any]],
-    task: str,
-    drawn: Mapping[str, Drawn],
-    owners: Mapping[int, NDArray[np.int64]],
-) -> Iterable[Contrast]:
-    """Compare every two mechanisms at the same ε."""
-    pairs = []
-    for one, two in combinations(drawn, 2):
-        epsilon = described[one]["asked_epsilon"]
-        if epsilon is not None and epsilon == described[two]["asked_epsilon"]:
-            pairs.append((epsilon, one, two, estimate(drawn[one], owners, drawn[two])))
-    for (epsilon, one, two, found), p in zip(pairs, holm([pair[3].p for pair in pairs]), strict=True):
-        yield Contrast(task, task_class(task).headline, epsilon, one, two, found, p)
 
 
 def _means(found: Iterable[Mapping[str, float]]) -> dict[str, float]:
