@@ -272,9 +272,8 @@ class Log(Displayed):
         budget_delta: float = 1e-5,
         fewest_holders: int = 2,
         fewest_in_group: int = 3,
-        augment: int | None = 1,
+        augment: int = 1,
         seed: int = 0,
-        max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -298,9 +297,8 @@ class Log(Displayed):
             budget_delta: δ of that budget.
             fewest_holders: show only terms that so many users of the log hold.
             fewest_in_group: show only terms that so many members of the group hold.
-            augment: steps of WordNet hypernyms added before users are compared; None for plain words.
+            augment: steps of WordNet hypernyms added before users are compared.
             seed: of groups of words, and of the attackers in the report.
-            max_terms: keep at most so many terms of each user, the heaviest.
             scrub: drop queries that hold an e-mail address or a personal number.
             since: only records from this time on (UTC).
             until: only records before this time (UTC).

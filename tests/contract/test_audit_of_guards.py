@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -45,7 +46,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     draw = np.random.default_rng(3)
     words = "car boat cake bread rose ball guitar piano memory server paris dog bank".split()
     held = {f"u{n}": {str(w): 1.0 for w in draw.choice(words, 4, replace=False)} for n in range(40)}
-    Groups.bundle(held, place / "words", p=0.5, augment=None).close()
+    Groups.bundle(held, place / "words", p=0.5).close()
     return place
 
 
@@ -119,8 +120,8 @@ def test_groups_of_words_hold_and_weights_that_follow_leavers_are_caught(
         rest = real(shown, people, criterion)
         if rest is None:
             return None
-        kept = np.array([sum(term in held for held in people) > 2 for term in rest.terms])
-        return bundles.Shown(rest.size, rest.terms[kept], rest.shares[kept])
+        kept = {t: w for t, w in rest.terms.items() if sum(t in held for held in people) > 2}
+        return replace(rest, terms=kept)
 
     monkeypatch.setattr(bundles, "still_shown", anew)
     found = audit_groups(folders / "words", steps=40)
@@ -128,14 +129,14 @@ def test_groups_of_words_hold_and_weights_that_follow_leavers_are_caught(
 
 
 def test_a_term_that_everybody_holds_is_caught(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = GroupsStore.profiles_of
+    real = GroupsStore.members
 
-    def alike(store: GroupsStore, group: int | None, *, member: bool) -> Any:
-        shown = store.shown(group) if group is not None else None
-        found = real(store, group, member=member)
-        return {user: shown.terms[:1] if shown else held for user, held in found.items()}
+    def alike(store: GroupsStore, group: int) -> dict[str, set[str]]:
+        shown = store.shown(group)
+        assert shown is not None
+        return {user: {*list(shown.terms)[:1]} for user in real(store, group)}
 
-    monkeypatch.setattr(GroupsStore, "profiles_of", alike)
+    monkeypatch.setattr(GroupsStore, "members", alike)
     assert "No shown term is linked to a member above p." in failing(audited(folders / "words"))
 
 

@@ -100,7 +100,7 @@ def test_membership_is_for_the_operator_alone(excite: Path) -> None:
 
 def test_neither_users_nor_terms_are_said_on_the_terminal(tmp_path: Path) -> None:
     profiles = write_profiles(tmp_path / "p.jsonl", users=12)
-    for more in ([], ["--json"], ["--p", 0.4, "--plain"], ["--criterion", "paper"]):
+    for more in ([], ["--json"], ["--p", 0.4], ["--criterion", "paper"]):
         done = tacit("group", profiles, "-o", tmp_path / f"out{len(list(tmp_path.iterdir()))}", *more)
         assert CANARY not in done.stdout + done.stderr
         assert SECRET not in done.stdout + done.stderr
@@ -134,7 +134,6 @@ def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) 
         ("--seed", -1),
         ("--augment", -1),
         ("--augment", 1_000_000_000),
-        ("--max-terms", 0),
         ("--p", "nan"),
         ("--epsilon", -1),
         ("--strength", 13),
@@ -201,11 +200,11 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tacit.groups import Bundler
+    from tacit.groups.bundles import write_groups
     from tacit.groups.reading import read_profiles
     from tacit.groups.report import report
-    from tacit.groups.store import write_groups
 
-    bundler = Bundler(augment=None, fewest_in_group=1)
+    bundler = Bundler(fewest_in_group=1)
     bundling = bundler.fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
     measured = report(bundling)
 
@@ -221,49 +220,66 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 def test_a_service_runs_on_the_folder(excite: Path, tmp_path: Path) -> None:
     folder = tmp_path / "groups"
     shutil.copytree(excite / "groups", folder)
-    member = str(lines(folder / "operator/membership.jsonl")[0]["user"])
+    held = lines(folder / "operator/membership.jsonl")
+    member, group = str(held[0]["user"]), held[0]["group"]
     found = json.loads(tacit("group", "lookup", folder, member, "--json").stdout)
-    assert found["known"] and found["member"]
+    assert found == {"known": True, "group": group}
     assert json.loads(tacit("group", "lookup", folder, "nobody", "--json").stdout)["known"] is False
-    term = next(iter(lines(folder / "representatives.jsonl")[0]["terms"]))  # type: ignore[call-overload]
     newcomers = tmp_path / "new.jsonl"
-    newcomers.write_text(json.dumps({"user": CANARY, "terms": {term: 2.0}}))
-    done = tacit("group", "assign", folder, newcomers, "--json")
-    assert json.loads(done.stdout) == {"assigned": 1, "members": 0, "guests": 1, "waiting": 0}, done.stderr
-    assert any(line["user"] == CANARY for line in lines(folder / "operator/membership.jsonl"))
-    assert tacit("group", "assign", folder, newcomers).returncode == 1
-    with Groups.open(folder) as groups:
-        ranked = groups.rerank(CANARY, [{"title": "x"}, {"title": term}])
-    assert [result["title"] for result in ranked] == [term, "x"]
-    assert "erased" in tacit("group", "remove", folder, CANARY).stdout
-    gone = tacit("group", "remove", folder, CANARY)
-    assert gone.returncode == 1 and CANARY not in gone.stderr
-    for path in folder.rglob("*"):
-        assert not path.is_file() or CANARY.encode() not in path.read_bytes()
+    newcomers.write_text(json.dumps({"user": CANARY, "terms": {SECRET: 2.0}}))
+    refused = tacit("group", "assign", folder, newcomers)
+    assert refused.returncode == 2 and "take in nobody" in " ".join(refused.stderr.split())
+    assert CANARY not in refused.stderr and SECRET not in refused.stderr
+    assert "erased" in tacit("group", "remove", folder, member).stdout
+    assert tacit("group", "remove", folder, member).returncode == 1
+    assert member not in {line["user"] for line in lines(folder / "operator/membership.jsonl")}
     assert stat.S_IMODE((folder / "operator/groups.sqlite").stat().st_mode) == 0o600
     assert stat.S_IMODE((folder / "operator/membership.jsonl").stat().st_mode) == 0o600
 
 
-def test_a_killed_assignment_is_all_or_nothing(excite: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def cohorts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cohorts")
+    done = tacit("group", write_profiles(folder / "p.jsonl", users=12), "-o", folder / "groups")
+    assert done.returncode == 0, done.stderr
+    return folder / "groups"
+
+
+def test_newcomers_join_cohorts_and_an_erased_one_is_in_no_file(cohorts: Path, tmp_path: Path) -> None:
     folder = tmp_path / "groups"
-    shutil.copytree(excite / "groups", folder)
+    shutil.copytree(cohorts, folder)
     newcomers = tmp_path / "new.jsonl"
-    words = sorted({term for line in lines(folder / "representatives.jsonl") for term in line["terms"]})  # type: ignore[attr-defined]
+    newcomers.write_text(json.dumps({"user": "new-7341", "terms": {"piano": 2.0}}))
+    done = tacit("group", "assign", folder, newcomers, "--json")
+    assert json.loads(done.stdout) == {"assigned": 1, "without_place": 0}, done.stderr
+    assert any(line["user"] == "new-7341" for line in lines(folder / "operator/membership.jsonl"))
+    assert tacit("group", "assign", folder, newcomers).returncode == 1
+    assert "erased" in tacit("group", "remove", folder, "new-7341").stdout
+    gone = tacit("group", "remove", folder, "new-7341")
+    assert gone.returncode == 1 and "new-7341" not in gone.stderr
+    for path in folder.rglob("*"):
+        assert not path.is_file() or b"new-7341" not in path.read_bytes()
+
+
+def test_a_killed_assignment_is_all_or_nothing(cohorts: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "groups"
+    shutil.copytree(cohorts, folder)
+    newcomers = tmp_path / "new.jsonl"
+    words = ["piano", "garden", "football", "recipe", "engine", "island", "guitar", "harbour"]
     draw = random.Random(1)
     newcomers.write_text(
         "\n".join(
             json.dumps({"user": f"{CANARY}-{n}", "terms": dict.fromkeys(draw.sample(words, 5), 1.0)})
-            for n in range(3000)
+            for n in range(20_000)
         )
     )
     command = [sys.executable, "-m", "tacit", "group", "assign", str(folder), str(newcomers)]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     journal = folder / "operator/groups.sqlite-journal"
     while running.poll() is None and not journal.exists():
-        time.sleep(0.01)
-    time.sleep(0.2)
+        time.sleep(0.002)
     running.send_signal(signal.SIGKILL)
     running.wait()
     with Groups.open(folder) as groups:
-        assert len(groups) in (725, 3725)
-        assert groups.of(f"{CANARY}-0") is None or len(groups) == 3725
+        assert len(groups) in (12, 20_012)
+        assert groups.of(f"{CANARY}-0") is None or len(groups) == 20_012

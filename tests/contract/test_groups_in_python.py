@@ -47,7 +47,7 @@ def test_both_doors_make_the_same_groups(profiles: Path, tmp_path: Path) -> None
         {"p": 0.0},
         {"p": 0.01},
         {"criterion": "cohorts", "p": 0.4},
-        {"max_terms": 5},
+        {"fewest_in_group": 5},
         {"p": 0.4, "epsilon": 2},
         {"epsilon": 0},
         {"strength": 40},

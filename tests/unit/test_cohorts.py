@@ -347,7 +347,7 @@ def test_people_come_and_go_and_nothing_that_is_shown_moves(profiles: Path, tmp_
         shown = (tmp_path / "g/representatives.jsonl").read_bytes()
         others = {user: groups.place(user) for user in (f"u{n}" for n in range(1, 40))}
         place = groups.assign("new-7341", {"jazz guitar chords": 2, "piano lessons": 1})
-        assert place.member and "Arts" in groups.name(place.places[0])
+        assert place.places and "Arts" in groups.name(place.places[0])
         groups.update("new-7341", {"used car dealers": 1})
         assert groups.of("new-7341") == groups.place("new-7341").places[0] != place.places[0]  # type: ignore[union-attr]
         groups.publish()

@@ -26,9 +26,7 @@ people = st.dictionaries(
 def bundle(population: People, criterion: str, p: float = 0.5) -> Bundling | None:
     profiles = Profiles.from_mappings({user: dict.fromkeys(terms, 1.0) for user, terms in population.items()})
     try:
-        return Bundler(p=p, criterion=criterion, augment=None, fewest_holders=1, fewest_in_group=1).fit(
-            profiles
-        )
+        return Bundler(p=p, criterion=criterion, fewest_holders=1, fewest_in_group=1).fit(profiles)
     except InfeasibleError:
         return None
 

@@ -67,12 +67,6 @@ def test_queries_that_name_somebody_are_passed_over(tmp_path: Path) -> None:
     assert (kept.without_terms, kept.scrubbed_queries) == (0, 0)
 
 
-def test_the_heaviest_terms_are_kept(log: Path) -> None:
-    assert as_dict(profiles_from_log(log, max_terms=1)) == {"a": {"kittens": 2.0}, "b": {"kittens": 1.0}}
-    with pytest.raises(ParameterError):
-        profiles_from_log(log, max_terms=0)
-
-
 def write(path: Path, *lines: object) -> Path:
     path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
     return path

@@ -5,8 +5,7 @@ to that person: a term that is new, gone or of another weight is guessed to be o
 Against groups whose profiles are computed anew at each step this is nearly always right;
 :mod:`tacit.groups.service` is made so that it finds next to nothing, and this measures it.
 
-A group that vanishes when somebody leaves is remembered: terms of it that no group formed since shows are
-guessed to be the leaver's, for those who stayed would have brought theirs into a new group.
+The terms of a group that vanishes when somebody leaves are guessed to be the leaver's.
 
 **The test of the noise** guesses from one noisy count whether a person marked a pair; how often it is right
 proves a lower bound on ε. The language attacker, and fakes against cohorts, are part of the report
@@ -77,7 +76,7 @@ class Observer:
     def __init__(self, before: Shown) -> None:
         self._seen = before
         self._steps = self._guesses = self._right = self._people = self._held = 0
-        self._gone: list[tuple[set[str], set[str]]] = []
+        self._vanished = self._vanished_right = 0
 
     @staticmethod
     def look(groups: Groups) -> Shown:
@@ -85,10 +84,7 @@ class Observer:
         return {shown.group: shown.terms for shown in groups.representatives()}
 
     def step(self, after: Shown, holds: Iterable[str]) -> None:
-        """One person who ``holds`` these terms came or went.
-
-        Groups that appear whole tell of several people at once, and are not laid to one.
-        """
+        """One person who ``holds`` these terms came or went."""
         own = set(holds)
         laid = {
             term
@@ -97,10 +93,8 @@ class Observer:
             if self._seen[group].get(term) != after[group].get(term)
         }
         for group in self._seen.keys() - after.keys():
-            self._gone.append((set(self._seen[group]), own))
-        for group in after.keys() - self._seen.keys():
-            for terms, _ in self._gone:
-                terms.difference_update(after[group])
+            self._vanished += len(self._seen[group])
+            self._vanished_right += len(self._seen[group].keys() & own)
         self._seen = after
         self._steps += 1
         self._guesses += len(laid)
@@ -116,8 +110,8 @@ class Observer:
             self._right / self._guesses if self._guesses else 0.0,
             self._people / self._steps if self._steps else 0.0,
             self._right / self._held if self._held else 0.0,
-            laid := sum(len(terms) for terms, _ in self._gone),
-            sum(len(terms & own) for terms, own in self._gone) / laid if laid else 0.0,
+            self._vanished,
+            self._vanished_right / self._vanished if self._vanished else 0.0,
         )
 
 
@@ -177,7 +171,7 @@ class _Attack:
     report: Callable[[str], object]
 
     def walk(self, people: Mapping[str, Sequence[str]]) -> tuple[Learnt, dict[str, Place | None]]:
-        """Let people go and come again under other names: what an observer learns, and where others are."""
+        """Let people go, and into cohorts come again under other names: what an observer learns."""
         self.report("people who come and go")
         with Groups.open(self.folder) as groups:
             watching = Observer(Observer.look(groups))
@@ -189,8 +183,9 @@ class _Attack:
                     break
                 groups.remove(user)
                 watching.step(Observer.look(groups), people[user])
-                groups.assign(f"tacit-audit-{step}", dict.fromkeys(people[user], 1.0))
-                watching.step(Observer.look(groups), people[user])
+                if self.made["criterion"] == "cohorts":
+                    groups.assign(f"tacit-audit-{step}", dict.fromkeys(people[user], 1.0))
+                    watching.step(Observer.look(groups), people[user])
             return watching.learnt(), {user: groups.place(user) for user in people.keys() - set(leavers)}
 
     def told_apart(self, generation: Generation, times: int) -> tuple[int, int]:
@@ -318,12 +313,13 @@ def _cohorts(attack: _Attack) -> dict[str, Any]:
 def _words(attack: _Attack) -> dict[str, Any]:
     linked = owned = 0.0
     with GroupsStore(attack.folder / "operator" / FILE) as store:
-        rule, names = Bundler(**store.meta("settings")).rule_of_release, store.vocabulary()
-        people = {user: store.profile(user)[0] for user, _ in store.everybody()}
-        for group, shown in store.all_shown():
-            own = np.array([np.isin(shown.terms, e) for e in store.profiles_of(group, member=True).values()])
+        rule = Bundler(**store.meta("settings")).rule_of_release
+        people = {user: sorted(held) for user, _, held in store.everybody()}
+        for shown in store.all_shown():
+            members = store.members(shown.group).values()
+            own = np.array([[term in held for term in shown.terms] for held in members])
             linked, owned = max(linked, own.mean(axis=0).max()), max(owned, own.mean(axis=1).max())
-    learnt, _ = attack.walk({user: [names[int(term)] for term in own] for user, own in people.items()})
+    learnt, _ = attack.walk(people)
     right = round(learnt.right * learnt.guesses)
     claim = f"to one who takes words as independent, no shown term is a member's more surely than {rule.p:g}."
     held, measured = [], {"linked": float(linked), "owned": float(owned), "observer": asdict(learnt)}

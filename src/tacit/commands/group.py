@@ -36,12 +36,8 @@ def bundle(
     budget_delta: float = 1e-5,
     p: Annotated[float | None, typer.Option("--p")] = None,
     augment: int = 1,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Compare words as they are, without WordNet.")
-    ] = False,
     fewest_holders: int = 2,
     fewest_in_group: int = 3,
-    max_terms: Annotated[int | None, typer.Option(min=1)] = None,
     scrub: o.ScrubFlag = True,
     since: o.Since = None,
     until: o.Until = None,
@@ -53,10 +49,9 @@ def bundle(
     The folder holds representatives.jsonl, which names no user, and apart from it operator/ (readable by
     you alone), which says who is where and what was measured.
     """
-    options = {name: value for name, value in locals().items() if name != "plain"}
+    options = dict(locals())
     from tacit.groups import Groups
 
-    options["augment"] = None if plain else augment
     with Groups.bundle(**options, progress=progress) as groups:
         measured = groups.report
     emit({"output": str(to), **measured}, *_shown(measured, str(to)))
@@ -143,16 +138,15 @@ def lookup(folder: Folder, user: User) -> None:
         place = groups.place(user)
         places = place.places if place else ()
         about = [groups.representative(each).about for each in places]
-    group, member = (place.group, place.member) if place else (None, False)
+    group = place.group if place else None
     if places:
         said = "\n".join(f"{number:3}  {name}" for number, name in zip(places, about, strict=True))
         said += "\none of them is told per request: the nearest to its results"
     elif group is not None:
-        guest = f"guest of group {group}: served by its profile, not counted in it"
-        said = f"member of group {group}" if member else guest
+        said = f"member of group {group}"
     else:
-        said = f"{'waiting, no similar group' if place else 'unknown'}: use the engine's order"
-    found: dict[str, Any] = {"known": place is not None, "group": group, "member": member}
+        said = f"{'without a group' if place else 'unknown'}: use the engine's order"
+    found: dict[str, Any] = {"known": place is not None, "group": group}
     if places:
         found |= {"places": list(places), "about": about}
     emit(found, said)
@@ -164,7 +158,7 @@ def assign(
         Path, typer.Argument(help='Newcomers as JSON lines: {"user": …, "terms": {term: weight}}.')
     ],
 ) -> None:
-    """Add newcomers: in cohorts at once; guests of the nearest group of words until a batch is drawn."""
+    """Place newcomers among cohorts; groups of words take in nobody."""
     from tacit.groups import Groups
     from tacit.groups.reading import read_profiles
 
@@ -173,14 +167,9 @@ def assign(
     with Groups.open(folder) as groups, progress("Assigning", total=len(newcomers), unit="users") as shown:
         places = groups.assign_all(newcomers, shown.advance)
         groups.publish()
-    members = sum(place.member for place in places)
-    waiting = sum(place.group is None for place in places)
-    guests = len(places) - members - waiting
-    said = (
-        f"{len(places):,} newcomers: {members:,} in groups, {guests:,} guests of groups, {waiting:,} without "
-        "a similar group"
-    )
-    emit({"assigned": len(places), "members": members, "guests": guests, "waiting": waiting}, said)
+    without = sum(place.group is None for place in places)
+    said = f"{len(places):,} newcomers: {len(places) - without:,} in cohorts, {without:,} without a place"
+    emit({"assigned": len(places), "without_place": without}, said)
 
 
 def remove(folder: Folder, user: User) -> None:
@@ -207,7 +196,7 @@ def rebundle(folder: Folder, clicks: Path | None = None) -> None:
 _HEADINGS = {
     "Cohorts: what they show of people": "epsilon delta clicks vote_epsilon strength ledger budget_epsilon "
     "budget_delta",
-    "Groups of words, for comparison": "p augment plain fewest_holders fewest_in_group max_terms",
+    "Groups of words, for comparison": "p augment fewest_holders fewest_in_group",
 }
 register = verb_group(
     "group",

@@ -31,10 +31,30 @@ from tacit.errors import InfeasibleError, ParameterError
 from tacit.groups.criterion import Criterion, Judge
 from tacit.groups.profiles import Profiles
 from tacit.groups.representative import ReleasedTerms, Representative, release
-from tacit.groups.semantics import MOST_STEPS, Semantics
+from tacit.taxonomy import load_wordnet
 from tacit.validation import whole
 
 _BLOCK = 512
+MOST_STEPS = 20
+"""More hypernyms than lie above any noun of WordNet; asking for more only takes memory."""
+
+
+def augmented(profiles: Profiles, steps: int) -> sparse.csr_array:
+    """Weigh synonym sets instead of words, with their hypernyms (paper, section 3.2, Tables 3 and 4).
+
+    Each term gives way to its most frequent synonym set, and the sets up to so many steps above it weigh as
+    much. A term that WordNet does not know stays as it is.
+    """
+    wordnet, sets = load_wordnet(), list[list[int]]()
+    for column, term in enumerate(profiles.vocabulary):
+        path = [*wordnet.senses(term)[:1]] or [len(wordnet) + column]
+        while path[-1] < len(wordnet) and len(path) <= steps and (above := wordnet.hypernyms(path[-1])):
+            path.append(above[0])
+        sets.append(path)
+    offsets = np.cumsum([0, *map(len, sets)])
+    columns = np.array([each for path in sets for each in path], np.int32)
+    shape = (len(sets), len(wordnet) + len(sets))
+    return profiles.matrix() @ sparse.csr_array((np.ones(columns.size, np.float32), columns, offsets), shape)
 
 
 def pairwise_similarity(rows: sparse.csr_array) -> NDArray[np.float32]:
@@ -154,7 +174,7 @@ class Bundler:
     Args:
         p: the bound, in (0, 1).
         criterion: ``strict`` (every term, every member) or ``paper`` (an average; see the guarantee page).
-        augment: steps of hypernyms added before users are compared; None compares words as they are.
+        augment: the paper's a: steps of hypernyms added before users are compared, 0 for synonyms only.
         fewest_holders: how many users of the population must hold a term for it to be released (strict
             only).
         fewest_in_group: how many members of a group must hold a term for the group to release it (strict
@@ -165,7 +185,7 @@ class Bundler:
 
     p: float = 0.4
     criterion: str = "strict"
-    augment: int | None = 1
+    augment: int = 1
     fewest_holders: int = 2
     fewest_in_group: int = 3
     seed: int = 0
@@ -173,7 +193,7 @@ class Bundler:
     def __post_init__(self) -> None:
         self.rule_of_release  # noqa: B018  (refuses a wrong parameter now, not after hours)
         object.__setattr__(self, "seed", whole("seed", self.seed))
-        if self.augment is not None and whole("augment", self.augment) > MOST_STEPS:
+        if whole("augment", self.augment) > MOST_STEPS:
             raise ParameterError.outside("augment", self.augment, f"from 0 to {MOST_STEPS}")
 
     @property
@@ -197,10 +217,8 @@ class Bundler:
                 f"groups of words are for at most {MOST_USERS:,} users; found {len(profiles):,}.",
                 "Make cohorts, which take any number.",
             )
-        augment = self.augment
-        weighted = profiles.matrix() if augment is None else Semantics(augment).augment(profiles)
         order = profiles.canonical_order(self.seed)
-        similarities = pairwise_similarity(weighted[order])
+        similarities = pairwise_similarity(augmented(profiles, self.augment)[order])
         placed = place_leftovers(grow_groups(similarities, order, judge), similarities, order, judge)
         advance(len(profiles))
         if placed is None:

@@ -59,7 +59,7 @@ class CohortGroups(Groups):
             found = self._store.person(user)
         if found is None:
             return None
-        return Place(found.places[0] if found.places else None, bool(found.places), found.places)
+        return Place(found.places[0] if found.places else None, found.places)
 
     def name(self, group: int) -> str:
         """Name what a cohort is about."""
@@ -111,7 +111,7 @@ class CohortGroups(Groups):
                     raise InputError("a newcomer is here already.", "Use update to change a profile.")
             self._put(checked)
             advance(len(checked))
-        return [self.place(user) or Place(None, False) for user in checked]
+        return [self.place(user) or Place(None) for user in checked]
 
     def update(self, user: str, terms: Mapping[str, float]) -> Place:
         """Replace a user's profile; counts from the next generation on."""
@@ -119,7 +119,7 @@ class CohortGroups(Groups):
         with self._lock, self._store.transaction():
             self._require(user)
             self._put({user: checked})
-        return self.place(user) or Place(None, False)
+        return self.place(user) or Place(None)
 
     def remove(self, user: str) -> None:
         with self._lock:

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from tacit.errors import InputError, ParameterError
 from tacit.text import normalise
-from tacit.validation import whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,10 +122,8 @@ class Profiles:
 Period = tuple[datetime | None, datetime | None]
 
 
-def check_reading(max_terms: int | None, period: Period) -> None:
-    """Refuse what profiles cannot be read by, before anything is read."""
-    if max_terms is not None:
-        whole("max_terms", max_terms, 1)
+def check_period(period: Period) -> None:
+    """Refuse a period without time in it, before anything is read."""
     since, until = period
     if since and until and since >= until:
         raise ParameterError.outside("since", since.isoformat(), "before `until`")

@@ -19,12 +19,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InputError
 from tacit.files import literal_path
-from tacit.groups.profiles import Period, Profiles, check_reading
+from tacit.groups.profiles import Period, Profiles, check_period
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import begins_as_parquet
 from tacit.taxonomy import load_wordnet
@@ -41,7 +40,6 @@ def profiles_from_log(
     path: str | Path,
     *,
     whole_queries: bool = False,
-    max_terms: int | None = None,
     scrub: bool = True,
     period: Period = (None, None),
     advance: Callable[[int], None] = lambda _queries: None,
@@ -51,12 +49,11 @@ def profiles_from_log(
     Args:
         path: a search log in canonical Parquet.
         whole_queries: everybody's queries, each as often as it was asked, in place of their words.
-        max_terms: keep only a user's terms of the largest weights (ties: alphabetically); all if None.
         scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
         advance: called with the number of distinct queries read since the last call.
     """
-    check_reading(max_terms, period)
+    check_period(period)
     counts, users, queries = _asked(check_log(path), period)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
@@ -68,8 +65,6 @@ def profiles_from_log(
     else:
         incidence, vocabulary = _words_of_queries(queries, naming, advance)
         counts = (counts @ incidence).tocsr()
-    if max_terms is not None:
-        counts = _keep_largest(counts, vocabulary, max_terms)
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
         raise InputError(
@@ -148,18 +143,6 @@ def _words_of_queries(
         advance(1)
     shape = (len(queries), len(vocabulary))
     return sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr(), vocabulary
-
-
-def _keep_largest(counts: sparse.csr_array, vocabulary: list[str], largest: int) -> sparse.csr_array:
-    alphabetical = np.empty(len(vocabulary), np.int64)
-    alphabetical[sorted(range(len(vocabulary)), key=vocabulary.__getitem__)] = np.arange(len(vocabulary))
-    row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    ranked: NDArray[np.int64] = np.lexsort((alphabetical[counts.indices], -counts.data, row))
-    place = np.arange(row.size) - np.repeat(counts.indptr[:-1], np.diff(counts.indptr))
-    chosen = ranked[place < largest]
-    return sparse.coo_array(
-        (counts.data[chosen], (row[chosen], counts.indices[chosen])), shape=counts.shape
-    ).tocsr()
 
 
 def read_profiles(path: str | Path) -> Profiles:

@@ -2,8 +2,8 @@
 
 - **cohorts** (the default): places among public cohorts, whose words are under differential privacy
   (:mod:`tacit.groups.cohort_service`);
-- **strict** and **paper**: groups of similar people that show words of theirs, for comparison
-  (:mod:`tacit.groups.bundles`).
+- **strict** and **paper**: groups of similar people that show words of theirs, for comparison; they take in
+  nobody (:mod:`tacit.groups.bundles`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tacit.errors import ParameterError
 from tacit.files import check_output_folder
 from tacit.groups.bundling import Bundler
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.profiles import Profiles, check_reading
+from tacit.groups.profiles import Profiles, check_period
 from tacit.groups.representative import Representative
 from tacit.groups.store import FILE, MARKS, Place, Store
 from tacit.groups.words import Generation
@@ -35,7 +35,7 @@ Result = TypeVar("Result", bound=Mapping[str, Any])
 People = str | Path | Profiles | Mapping[str, Mapping[str, float]]
 ProgressBar = Callable[..., AbstractContextManager[Any]]
 
-_WORDS_ONLY = {"augment": 1, "fewest_holders": 2, "fewest_in_group": 3, "max_terms": None}
+_WORDS_ONLY = {"augment": 1, "fewest_holders": 2, "fewest_in_group": 3}
 _COHORTS_ONLY = {"epsilon": None, "clicks": None, "ledger": None, "budget_epsilon": None, "strength": None}
 
 
@@ -83,9 +83,8 @@ class Groups(Displayed):
         p: float | None = None,
         fewest_holders: int = 2,
         fewest_in_group: int = 3,
-        augment: int | None = 1,
+        augment: int = 1,
         seed: int = 0,
-        max_terms: int | None = None,
         scrub: bool = True,
         since: datetime | None = None,
         until: datetime | None = None,
@@ -121,10 +120,9 @@ class Groups(Displayed):
                 words unless given.
             fewest_holders: show only terms that so many users of the population hold (strict only).
             fewest_in_group: show only terms that so many members of the group hold (strict only).
-            augment: steps of WordNet hypernyms added before users are compared, 0 for synonyms only; None
-                compares words as they are (groups of words only).
+            augment: steps of WordNet hypernyms added before users are compared, 0 for synonyms only (groups
+                of words only).
             seed: of groups of words, and of the attackers in the report.
-            max_terms: keep at most so many terms of each user of a log, the heaviest (groups of words only).
             scrub: drop queries of a log that hold an e-mail address or a personal number.
             since: only records of a log from this time on (UTC).
             until: only records of a log before this time (UTC).
@@ -144,7 +142,7 @@ class Groups(Displayed):
             raise ParameterError.outside("criterion", repr(kind), f"one of cohorts, {', '.join(CRITERIA)}")
         _refuse_of_the_other(kind, asked)
         period = (since, until)
-        check_reading(max_terms, period)
+        check_period(period)
         path = Path(profiles) if isinstance(profiles, str | Path) else None
         if to is not None:
             check_output_folder(to, force=force, marks=MARKS, inputs=[path] if path else [])
@@ -172,7 +170,6 @@ class Groups(Displayed):
                 fewest_in_group=fewest_in_group,
                 seed=seed,
             )
-            reading["max_terms"] = max_terms
             make_bundles(profiles, folder, bundler, force=force, **reading)
         groups = cls.open(folder)
         if to is None:
@@ -238,7 +235,7 @@ class Groups(Displayed):
         """
 
     def assign(self, user: str, terms: Mapping[str, float]) -> Place:
-        """Take in a newcomer with a profile of weighted terms."""
+        """Take in a newcomer with a profile of weighted terms; groups of words refuse."""
         return self.assign_all({user: terms})[0]
 
     @abstractmethod
