@@ -1,8 +1,8 @@
 """The kinds of command that ``tacit`` is made of: their help fits the screen, their errors name options.
 
 The library's errors speak of its parameters: ``epsilon must be greater than 0``, or between backticks
-```max_terms=50```. Whoever runs a command gave options, so the same error names ``--epsilon`` and
-``--max-terms 50`` there. A name that is no option of the command stays as it is.
+```vote_epsilon=50```. Whoever runs a command gave options, so the same error names ``--epsilon`` and
+``--vote-epsilon 50`` there. A name that is no option of the command stays as it is.
 """
 
 import inspect
