@@ -38,7 +38,7 @@ class InputError(TacitError):
 class ParameterError(InputError):
     """A parameter lies outside its range.
 
-    Messages speak of the library's parameters, by name or between backticks (```vote_epsilon=50```); the command
+    Messages speak of the library's parameters, by name or between backticks (```epsilon=50```); the command
     line says the same of its options (:mod:`tacit.commands.verbs`) and exits with 2, as for any wrong
     usage. What is wrong only for the data at hand (more users than a bound says) is another error, and exits
     with 1: the same words may be right for another log.
