@@ -20,7 +20,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,23 +47,37 @@ RELEASES = {
 
 @dataclass(frozen=True)
 class Taken:
-    """What a process took: seconds by the clock and of processors, bytes at the most."""
+    """What a process took: seconds by the clock and of processors, bytes at the most, and spilled at once."""
 
     clock: float
     processors: float
     peak: int
+    spilled: int = 0
 
 
 def taken(command: list[str], folder: str) -> Taken:
     """Run a command to its end; the caches of noise and loops stay, the register of ledgers is new."""
     begun = time.perf_counter()
-    given = {**os.environ, "TACIT_STATE": f"{folder}/state"}
+    (spill := Path(folder) / "spill").mkdir()
+    given = {**os.environ, "TACIT_STATE": f"{folder}/state", "TMPDIR": str(spill)}
+    most, ended = 0, threading.Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not ended.wait(0.5):
+            with suppress(OSError):  # a file that has gone in the meantime
+                most = max(most, sum(file.stat().st_size for file in spill.rglob("*")))
+
+    (watching := threading.Thread(target=watch)).start()
     with (Path(folder) / "said").open("w+") as said:
         process = subprocess.Popen(command, env=given, stdout=subprocess.DEVNULL, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
+        ended.set()
+        watching.join()
         if status:
             raise SystemExit((Path(folder) / "said").read_text())
-    return Taken(time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    processors = used.ru_utime + used.ru_stime
+    return Taken(time.perf_counter() - begun, processors, used.ru_maxrss * 1024, most)
 
 
 def plain(log: Path, bound: int, memory: int, threads: int) -> Taken:
@@ -125,7 +141,8 @@ def main() -> None:
             base = min(other.processors for other, _ in pairs)
             print(
                 f"{name:20} {least.processors:6.2f} s of processors against {base:6.2f} ({work:.2f} times), "
-                f"by the clock {clock:.2f} times, peak {max(mine.peak for _, mine in pairs) / 1e9:.2f} GB",
+                f"by the clock {clock:.2f} times, peak {max(mine.peak for _, mine in pairs) / 1e9:.2f} GB, "
+                f"spilled {max(mine.spilled for _, mine in pairs) / 1e9:.2f} GB",
                 flush=True,
             )
 

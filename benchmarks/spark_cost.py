@@ -1,11 +1,12 @@
-"""What a ZEALOUS release costs on Spark, by the number of records: a line fitted at three sizes.
+"""What a ZEALOUS release costs on Spark: a start, a price a record and one a distinct pair of user and query.
 
 Processor time of the whole release (driver, executors, Python), on two worker processes of this machine, as
-/proc has it: the clock would say more about what else the machine does. Of larger logs the line is an
-extrapolation.
+/proc has it: the clock would say more about what else the machine does. Three sizes, each as it is and with
+searches that seldom come again, so that pairs and records are told apart. No price is below 0. Of larger logs
+it is an extrapolation.
 
-    python benchmarks/spark_cost.py                # 0.1, 0.4 and 1.6 million records
-    python benchmarks/spark_cost.py --log LOG      # this log, and 4 and 16 times of it under other users
+    python benchmarks/spark_cost.py                # 1, 4 and 8 million records
+    python benchmarks/spark_cost.py --log LOG      # this log, and 4 and 8 times of it under other users
 """
 
 from __future__ import annotations
@@ -17,36 +18,40 @@ import threading
 import time
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from scipy.optimize import nnls
 
 MASTER = "local-cluster[2,1,1024]"
-TIMES = (1, 4, 16)
+TIMES = (1, 4, 8)
+SEVERAL = 20
 LARGE = 10_000_000_000
 
 
-def repeated(log: Path, times: int, to: Path) -> int:
-    """The log so many times under other users; half of the queries made different."""
+def repeated(log: Path, times: int, to: Path, different: bool) -> tuple[int, int]:
+    """The log so many times under other users, half of the queries made different: records, and pairs.
+
+    Where searches seldom come again, one of twenty words goes with each.
+    """
     records = pq.read_table(log)
-    writer = pq.ParquetWriter(to, records.schema, compression="zstd")
-    for copy in range(times):
-        user = pc.binary_join_element_wise(records["user"].cast(pa.string()), f"{copy}", "-")
-        query = records["query"].cast(pa.string())
-        other = pc.binary_join_element_wise(query, f"{copy}", " ")
-        hashed = np.array([len(text) % 2 == 0 for text in query.to_pylist()])
-        query = pc.if_else(pa.array(hashed), other, query) if copy else query
-        table = records.set_column(
-            0, records.schema.field("user"), user.cast(records.schema.field("user").type)
-        )
-        place = table.schema.get_field_index("query")
-        table = table.set_column(
-            place, table.schema.field("query"), query.cast(table.schema.field("query").type)
-        )
-        writer.write_table(table.select(records.schema.names).cast(records.schema))
-    writer.close()
-    return records.num_rows * times
+    with pq.ParquetWriter(to, records.schema, compression="zstd") as writer:
+        for copy in range(times):
+            user = pc.binary_join_element_wise(records["user"].cast(pa.string()), f"{copy}", "-")
+            query = records["query"].cast(pa.string())
+            even = pc.equal(pc.bit_wise_and(pc.utf8_length(query), 1), 0)
+            if copy:
+                query = pc.if_else(even, pc.binary_join_element_wise(query, f"{copy}", " "), query)
+            if different:
+                word = pa.array(np.arange(len(query)) % SEVERAL).cast(pa.string())
+                query = pc.binary_join_element_wise(query, word, " ")
+            columns = dict(zip(records.schema.names, records.columns, strict=True))
+            columns |= {"user": user, "query": query}
+            writer.write_table(pa.table(columns).cast(records.schema))
+    pairs = duckdb.sql(f"SELECT count(*) FROM (SELECT DISTINCT \"user\", query FROM '{to}')").fetchall()
+    return records.num_rows * times, int(pairs[0][0])
 
 
 class ProcessorTime:
@@ -90,7 +95,7 @@ class ProcessorTime:
 
 
 def main() -> None:
-    """Release at three sizes, twice at the first, whose first run starts Java."""
+    """Release at three sizes, once before at the first, which starts Java."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--log", type=Path)
     options = parser.parse_args()
@@ -106,28 +111,37 @@ def main() -> None:
             from tacit.world.synth import SyntheticLog
 
             log = folder / "log.parquet"
-            SyntheticLog(1_800, seed=1).write(log)
+            SyntheticLog(18_000, seed=1).write(log)
         session = start_session(MASTER)
-        found = []
-        for number, times in enumerate((TIMES[0], *TIMES)):
-            path = folder / f"log-{number}.parquet"
-            records = repeated(log, times, path)
+        found: list[tuple[int, int, float]] = []
+        for number, (times, different) in enumerate(
+            [(1, False), *((times, different) for times in TIMES for different in (False, True))]
+        ):
+            path = folder / "repeated.parquet"
+            records, pairs = repeated(log, times, path, different)
             spent, begun = ProcessorTime(), time.perf_counter()
-            budget = {"budget_epsilon": 10.0, "budget_delta": 1e-5}
+            budget = {"budget_epsilon": 10.0, "budget_delta": 1e-5, "ledger": folder / f"ledger-{number}"}
             publish(path, Zealous(epsilon=1), to=folder / f"out-{number}", engine=MASTER, **budget)
             cold = " (the first: everything is loaded)" if number == 0 else ""
             seconds = spent.seconds()
             clock = time.perf_counter() - begun
-            print(f"{records:12,} records {seconds:8.1f} s of processors {clock:8.1f} s{cold}", flush=True)
+            print(
+                f"{records:12,} records {pairs:12,} pairs {seconds:8.1f} s of processors {clock:6.1f} s{cold}",
+                flush=True,
+            )
             if number:
-                found.append((records, seconds))
+                found.append((records, pairs, seconds))
         session.stop()
-    sizes, seconds = np.array(found).T
-    slope, start = np.polyfit(sizes, seconds, 1)
-    print(
-        f"fitted: {start:.1f} s + {1e6 * slope:.1f} µs a record; residuals {seconds - start - slope * sizes}"
-    )
-    print(f"extrapolated to {LARGE:,} records: {start + slope * LARGE:,.0f} s of processors")
+    measured = np.array(found)
+    parts = np.column_stack([np.ones(len(found)), measured[:, :2] / 1e6])
+    # Weighed by what each took, so that the line fits small logs as well as large ones, in percent.
+    (start, record, pair), _ = nnls(parts / measured[:, 2:], np.ones(len(found)))
+    off = parts @ (start, record, pair) / measured[:, 2] - 1
+    print(f"fitted: {start:.1f} s + {record:.2f} µs a record + {pair:.2f} µs a pair")
+    print(f"off by {', '.join(f'{each:+.0%}' for each in off)}")
+    share = measured[-2, 1] / measured[-2, 0]
+    large = start + (record + pair * share) * LARGE / 1e6
+    print(f"extrapolated to {LARGE:,} records, {share:.2f} pairs a record: {large:,.0f} s of processors")
 
 
 if __name__ == "__main__":
