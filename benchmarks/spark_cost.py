@@ -126,7 +126,7 @@ def main() -> None:
             seconds = spent.seconds()
             clock = time.perf_counter() - begun
             print(
-                f"{records:12,} records {pairs:12,} pairs {seconds:8.1f} s of processors {clock:6.1f} s{cold}",
+                f"{records:11,} records {pairs:12,} pairs {seconds:7.1f} s CPU {clock:6.1f} s{cold}",
                 flush=True,
             )
             if number:

@@ -18,7 +18,7 @@ from tacit.audit.device import audit_device
 from tacit.audit.found import GuardAudit
 from tacit.audit.groups import audit_groups
 from tacit.audit.pool import audit_pool
-from tacit.audit.release import ReleaseAudit, audit_release
+from tacit.audit.release import audit_release
 from tacit.commands import application
 from tacit.device import Guard
 from tacit.device.profile.repository import load_repository
@@ -114,18 +114,16 @@ def guarded(commands: list[str], found: GuardAudit) -> list[str]:
     ]
 
 
-def row(command: str, found: ReleaseAudit, runs: int) -> str:
+def row(command: str, found: GuardAudit, runs: int) -> str:
     """A line of the table."""
-    claimed = (
-        "none" if not found.plan.mechanism.private else f"{found.plan.epsilon:.3g}, {found.plan.delta:.2g}"
-    )
-    checks = f"{sum(check.holds for check in found.checks)} of {len(found.checks)}"
-    said = f"tacit audit release {command} --runs {runs}"
-    if not found.attacks:
-        said = "tacit audit release year"
-        return f"| `{said}` | {claimed} | {checks} | – | – | {found.verdict} |"
-    curve = "–" if not found.plan.mechanism.private else f"{found.curve:.3f}"
-    return f"| `{said}` | {claimed} | {checks} | {found.epsilon:.3f} | {curve} | {found.verdict} |"
+    claimed, measured, checks = (found.to_dict()[name] for name in ("claimed", "measured", "checks"))
+    private, attacked = claimed["epsilon"] is not None, measured["runs"]
+    promise = f"{claimed['epsilon']:.3g}, {claimed['delta']:.2g}" if private else "none"
+    hold = f"{sum(check['holds'] for check in checks)} of {len(checks)}"
+    epsilon = f"{measured['epsilon']:.3f}" if attacked else "–"
+    curve = f"{measured['curve']:.3f}" if attacked and private else "–"
+    said = f"tacit audit release {command} --runs {runs}" if attacked else "tacit audit release year"
+    return f"| `{said}` | {promise} | {hold} | {epsilon} | {curve} | {found.verdict} |"
 
 
 def block(lines: list[str], notes: list[str]) -> list[str]:

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.audit.release import ReleaseAudit
+    from tacit.audit.found import GuardAudit
     from tacit.release.mechanism import Mechanism, Plan
 
 
@@ -33,7 +33,7 @@ class _Audit(ModuleType):
 
     def __call__(
         self, plan: Mechanism | Plan[Any], *, runs: int | None = None, seconds: float | None = None
-    ) -> ReleaseAudit:
+    ) -> GuardAudit:
         from tacit.audit.release import audit_release
 
         return audit_release(plan, runs=runs, seconds=seconds)

@@ -46,6 +46,7 @@ class GuardAudit(Displayed):
         sentence: what was found, where all holds; else which does not.
         figure: its question, and how it counts where that is not by guesses about a coin.
         not_claimed: what the guard does not promise, whatever was measured.
+        notes: what a reader must know about the figures.
         more: further entries of its JSON form.
     """
 
@@ -58,6 +59,7 @@ class GuardAudit(Displayed):
     rows: Sequence[Mapping[str, Any]] = ()
     tables: Sequence[Mapping[str, Any]] = ()
     not_claimed: Sequence[str] = ()
+    notes: Sequence[str] = ()
     sensitive: bool = True
     figure: Mapping[str, Any] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -82,12 +84,12 @@ class GuardAudit(Displayed):
             "about": f"Claimed: {self.claim} {self.about}",
         } | dict(self.figure)
         parts |= {"rows": self.rows, "tables": [*tables, *self.tables], "notes": self._notes()[1:]}
-        found = {name: getattr(self, name) for name in names} | dict(self.more)
-        return found | {"checks": checks, "page_parts": parts}
+        found = {name: getattr(self, name) for name in names}
+        return {**found, "checks": checks, **self.more, "page_parts": parts}
 
     def _summary(self) -> str:
         kept = ", as sensitive as what it is about" if self.sensitive else ""
-        return f"Audit of {self.audit}: {self.verdict}{kept}"
+        return f"Audit of {self.more.get('mechanism', self.audit)}: {self.verdict}{kept}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [
@@ -99,4 +101,4 @@ class GuardAudit(Displayed):
         return rows
 
     def _notes(self) -> list[str]:
-        return [self.sentence, *(f"Not claimed: {each}" for each in self.not_claimed)]
+        return [self.sentence, *self.notes, *(f"Not claimed: {each}" for each in self.not_claimed)]

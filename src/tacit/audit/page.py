@@ -63,46 +63,11 @@ def write_page(result: Mapping[str, Any], to: Path, *, force: bool = False) -> P
 
 def page_of(result: Mapping[str, Any]) -> str:
     """The page of what an audit's ``to_dict`` holds."""
-    shown = _release(result) if result["audit"] == "release" else dict(result["page_parts"])
     kept = {"device": "profile", "groups": "groups"}.get(result["audit"], "log")
     free = ": this run was not charged" if result["audit"] == "log" else ""
     banner = f"As sensitive as the {kept}{free}. Keep it with the owner." if result.get("sensitive") else ""
     parts: dict[str, Any] = {"rows": [], "question": "", "tables": [], "begin": 40, "coin": 50, "about": ""}
     parts |= {"counted": "Of 100 guesses so many are right.", "measured": "measured, with its interval"}
     parts |= {"worst": "proved worst case: nobody can do better, about anybody"}
-    parts |= {"banner": banner, "advice": result["sentence"], "notes": result.get("notes", ())}
-    return render("tacit.audit", "audit.html.j2", **(parts | shown))
-
-
-def _release(result: Mapping[str, Any]) -> dict[str, Any]:
-    claimed, measured = result["claimed"], result["measured"]
-    epsilon = claimed["epsilon"]
-    worst = None if epsilon is None else share(epsilon)
-    rows = []
-    for each in result["attacks"]:
-        shown = share(max(each["epsilon"] or 0.0, each["curve"] or 0.0))
-        bad = epsilon is None or each["alarm"] > epsilon
-        label = f"{each['pair']}, δ = {each['delta']:.2g}"
-        row = {"label": label, "worst": worst, "bad": bad}
-        rows.append(row | dict.fromkeys(("share", "low", "high"), shown))
-    promise = "no ε" if epsilon is None else f"ε = {epsilon:.4g}, δ = {claimed['delta']:.3g}"
-    columns = {"pair": "Neighbouring logs", "delta": "planned for δ", "event": "What is looked at"}
-    columns |= {"epsilon": "ε at δ, at least", "curve": "whole curve, at least"}
-    columns |= {"noticeable": "would notice ε above"}
-    caption = (
-        f"With {measured['confidence']:.0%} confidence; an audit fails at one in a million. One log has a "
-    )
-    caption += "person more, whose items all others have (crowd), none (alone), just too few to be shown "
-    caption += "(straddler), or so many of them (holders)."
-    return {
-        "title": f"Audit of {result['mechanism']}",
-        "about": f"Claimed: {promise}, {claimed['neighbours']}. Attacked through the real code, "
-        f"{measured['runs']:,} measuring runs of each of two neighbouring logs.",
-        "question": "Was this person in the log?",
-        "measured": "at least, proved by this attack",
-        "rows": rows,
-        "tables": [
-            table("Exact checks", result["checks"], HELD, (1, 2, 3)),
-            table("Attacks", result["attacks"], columns, (1, 3), caption),
-        ],
-    }
+    parts |= {"banner": banner, "advice": result["sentence"]} | result["page_parts"]
+    return render("tacit.audit", "audit.html.j2", **parts)

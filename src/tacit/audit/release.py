@@ -7,8 +7,6 @@ A δ below 10⁻⁴ is out of reach of sampling, for everybody. So the same mech
 δ = 0.01 and sampled there too; the exact divergence carries the step to the δ that is claimed.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,11 +19,11 @@ from scipy.special import ndtri
 
 from tacit.audit.bounds import ALARM, SHOWN, Seen, best_line, measure
 from tacit.audit.checks import ExactCheck, exact_checks, failures
-from tacit.audit.found import Deadline
+from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.neighbours import CountedPair, count_pairs
+from tacit.audit.page import share, table
 from tacit.audit.replicas import Outputs, Replicas, agreement, learned_score, scores_of
 from tacit.audit.series import series_checks
-from tacit.display import Displayed
 from tacit.errors import TacitError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.engines import open_engine
@@ -44,6 +42,18 @@ _CHOICE = 1e-4
 """An event is chosen with this confidence: a rare one that was lucky would not be seen so often again."""
 _REACHED, _SAMPLED = 0.01, 1e-4
 """The δ that is sampled in the place of one below this."""
+_COLUMNS = {
+    "pair": "Neighbouring logs",
+    "delta": "planned for δ",
+    "event": "What is looked at",
+    "epsilon": "ε at δ, at least",
+    "curve": "whole curve, at least",
+    "noticeable": "would notice ε above",
+}
+_CAPTION = (
+    f"With {1 - SHOWN:.0%} confidence; an audit fails at one in a million. One log has a person more, whose "
+    "items all others have (crowd), none (alone), just too few to be shown (straddler), or so many (holders)."
+)
 _PUBLIC = {"taxonomy": "people", "domain": "wordnet", "surfaced": "wordnet", "public_list": "words"}
 """Bundled public sets, in the place of those that a manifest has by their digest alone."""
 
@@ -54,143 +64,23 @@ class Attempt:
 
     Args:
         pair: the neighbouring logs.
+        delta: for which the mechanism was planned.
         event: what the attacker looks at, and the line.
         seen: how often it occurred on the other half of the runs.
-        epsilon: at least so much at the claimed δ; right for all pairs together with 95% confidence.
+        epsilon: at least so much at this δ; right for all pairs together with 95% confidence.
         curve: the same against the whole claimed curve.
         alarm: the larger of both with the confidence at which an audit fails, for all pairs together.
         noticeable: had the noise been so weak as to allow this ε, the audit would have failed, by half.
     """
 
     pair: str
+    delta: float
     event: str
     seen: Seen
     epsilon: float
     curve: float
     alarm: float
     noticeable: float
-
-
-@dataclass(frozen=True, repr=False)
-class ReleaseAudit(Displayed):
-    """What an audit of a release found.
-
-    Attributes:
-        agree: how well replicas agree with separate runs, and how independent they are: p-values.
-        loosened: the same mechanism planned and sampled at δ = 0.01, where the claimed δ is out of reach.
-    """
-
-    plan: Plan[Any]
-    checks: Sequence[ExactCheck]
-    attacks: Sequence[Attempt]
-    agree: tuple[float, float] = (1.0, 1.0)
-    notes: Sequence[str] = ()
-    loosened: ReleaseAudit | None = None
-
-    @property
-    def epsilon(self) -> float:
-        """At the claimed δ: ε is at least this."""
-        return max((attack.epsilon for attack in self.attacks), default=0.0)
-
-    @property
-    def curve(self) -> float:
-        """Against the whole curve: at least this."""
-        return max((attack.curve for attack in self.attacks), default=0.0)
-
-    @property
-    def faults(self) -> list[str]:
-        """What exceeds the claim."""
-        claimed = self.plan.epsilon
-        found = [f"{check.name}: {check.found}" for check in self.checks if not check.holds]
-        if min(self.agree) < _DISAGREE:
-            found.append("replicas: runs of one log are not independent, or differ from separate runs")
-        found += [
-            f"{attack.pair}: ε is at least {attack.alarm:.3g}, and {claimed:.3g} is claimed"
-            for attack in self.attacks
-            if attack.alarm > claimed
-        ]
-        if self.loosened is not None:
-            found += [f"at δ = {self.loosened.plan.delta:.3g}, {each}" for each in self.loosened.faults]
-        return found
-
-    @property
-    def verdict(self) -> str:
-        """``held``, or ``broken`` where a leak exceeds the claim."""
-        return "broken" if self.faults else "held"
-
-    @property
-    def sentence(self) -> str:
-        """What was found, in one sentence."""
-        if self.faults:
-            return f"Broken: {self.faults[0]}."
-        if not self.plan.mechanism.private:
-            return "No ε is claimed: whoever plants accounts learns whether a person asked."
-        if not self.attacks:
-            return f"Tried hard: every check holds; ε = {self.plan.epsilon:.3g} is promised."
-        shown = max(self.epsilon, self.curve)
-        return (
-            f"Tried hard: nothing above ε = {shown:.3g} could be shown; {self.plan.epsilon:.3g} is promised."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "audit": "release",
-            "mechanism": self.plan.name,
-            "parameters": self.plan.to_dict(),
-            "claimed": self._claimed() | {"neighbours": self.plan.neighbours.value},
-            "measured": self._measured(),
-            "loosened": self.loosened
-            and {"claimed": self.loosened._claimed(), "measured": self.loosened._measured()},
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "faults": self.faults,
-            "checks": [asdict(check) for check in self.checks],
-            "attacks": [
-                {name: _finite(value) for name, value in asdict(attack).items()} | {"delta": delta}
-                for delta, attack in self._all()
-            ],
-            "replicas": {"agree": self.agree[0], "independent": self.agree[1]},
-            "notes": list(self.notes),
-        }
-
-    def _claimed(self) -> dict[str, Any]:
-        return {"epsilon": _finite(self.plan.epsilon), "delta": self.plan.delta}
-
-    def _measured(self) -> dict[str, Any]:
-        return {
-            "epsilon": _finite(self.epsilon),
-            "curve": _finite(self.curve),
-            "confidence": 1 - SHOWN,
-            "noticeable": _finite(min((attack.noticeable for attack in self.attacks), default=0.0)),
-            "runs": max((attack.seen.runs for attack in self.attacks), default=0),
-        }
-
-    def _all(self) -> list[tuple[float, Attempt]]:
-        """Every attack with the δ at which it was made."""
-        others = [] if self.loosened is None else self.loosened._all()
-        return [(self.plan.delta, attack) for attack in self.attacks] + others
-
-    def _summary(self) -> str:
-        return f"Audit of {self.plan.title}, {self.plan.guarantee}: {self.verdict}"
-
-    def _heading(self) -> Sequence[str]:
-        return "attack", "δ", "what was looked at", "runs", "ε at δ", "whole curve", "noticed above"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        rows = list[tuple[str, ...]]()
-        for delta, each in self._all():
-            figures = (f"{each.epsilon:.3f}", f"{each.curve:.3f}", f"{each.noticeable:.2f}")
-            rows.append((each.pair, f"{delta:.3g}", each.event, f"{each.seen.runs:,}", *figures))
-        return rows
-
-    def _notes(self) -> Sequence[str]:
-        marks = [f"{'holds' if c.holds else 'FAILS'}  {c.says} ({c.found})" for c in self.checks]
-        return [*marks, *self.notes, self.sentence]
-
-
-def _finite(value: Any) -> Any:
-    return value if not isinstance(value, float) or np.isfinite(value) else None
 
 
 def audit_release(
@@ -200,7 +90,7 @@ def audit_release(
     seconds: float | None = None,
     source: RandomSource | None = None,
     report: Callable[[str], object] = str,
-) -> ReleaseAudit:
+) -> GuardAudit:
     """Attack a mechanism with its parameters; no log is needed and nothing is charged.
 
     Args:
@@ -216,7 +106,7 @@ def audit_release(
     if settled.schedule.series is not None:
         report("streams of weeks")
         said = "Streams are those of a series planned at δ = 0.02, through the same code."
-        return ReleaseAudit(settled, list(series_checks(settled, drawn)), (), notes=[said])
+        return _found(settled, list(series_checks(settled, drawn)), [said])
     loose, agree = loosened(settled), (1.0, 1.0)
     checks, attacks = list[ExactCheck](), [list[Attempt](), list[Attempt]()]
     with failures(checks, but=(TacitError,)), open_engine(threads=1) as engine:
@@ -232,8 +122,87 @@ def audit_release(
                 time_left = None if seconds is None else max(0.5, deadline.left) / left
                 made.append(attack(each, runs, drawn, time_left, report, len(replicas)))
                 left -= 1
-    found = None if loose is None else ReleaseAudit(loose, (), attacks[1])
-    return ReleaseAudit(settled, checks, attacks[0], agree, [*notes, *notes_on(settled, loose)], found)
+    notes += notes_on(settled, loose)
+    return _found(settled, checks, notes, attacks[0], agree, None if loose is None else (loose, attacks[1]))
+
+
+def _found(
+    plan: Plan[Any],
+    checks: Sequence[ExactCheck],
+    notes: Sequence[str],
+    attacks: Sequence[Attempt] = (),
+    agree: tuple[float, float] = (1.0, 1.0),
+    loosened: tuple[Plan[Any], Sequence[Attempt]] | None = None,
+) -> GuardAudit:
+    """What was found; ``agree``: p-values of replicas being like separate runs, and independent."""
+    tried, private, epsilon = (
+        [*attacks, *(loosened[1] if loosened else ())],
+        plan.mechanism.private,
+        plan.epsilon,
+    )
+    held = [(f"{check.says}.", check.holds, check.found) for check in checks]
+    if attacks:
+        said = f"p = {agree[0]:.2g} and {agree[1]:.2g}"
+        held.append(("Runs are like separate ones, and independent.", min(agree) >= _DISAGREE, said))
+    held += [
+        (
+            f"{each.pair}, δ = {each.delta:.2g}: no more is proved than is promised.",
+            each.alarm <= epsilon,
+            f"ε ≥ {each.epsilon:.3f}, on the curve {each.curve:.3f}"
+            + f"; ε above {each.noticeable:.2f} would be noticed" * math.isfinite(each.noticeable),
+        )
+        for each in tried
+        if private
+    ]
+    measured = _measured(attacks)
+    most = max(measured["epsilon"], measured["curve"])
+    shown = f"nothing above ε = {most:.3g} could be shown" if attacks else "every check holds"
+    sentence = f"Tried hard: {shown}; {epsilon:.3g} is promised."
+    if not private:
+        sentence = "No ε is claimed: whoever plants accounts learns whether a person asked."
+    listed = [{name: _finite(value) for name, value in asdict(each).items()} for each in tried]
+    rows: list[dict[str, Any]] = []
+    for each in tried:
+        row = {"label": f"{each.pair}, δ = {each.delta:.2g}", "worst": share(epsilon) if private else None}
+        row |= {"bad": not private or each.alarm > epsilon}
+        rows.append(row | dict.fromkeys(("share", "low", "high"), share(max(each.epsilon, each.curve))))
+    claimed = {"epsilon": _finite(epsilon), "delta": plan.delta, "neighbours": plan.neighbours.value}
+    other = loosened and {
+        "claimed": {"epsilon": _finite(loosened[0].epsilon), "delta": loosened[0].delta},
+        "measured": _measured(loosened[1]),
+    }
+    return GuardAudit(
+        audit="release",
+        about=f"{plan.title}, attacked through the real code; {measured['runs']:,} measuring runs of each of "
+        "two neighbouring logs.",
+        claim=f"{plan.guarantee}.",
+        held=held,
+        sentence=sentence,
+        measured=measured,
+        rows=rows,
+        tables=[table("Attacks", listed, _COLUMNS, (1, 3), _CAPTION)] if listed else [],
+        sensitive=False,
+        figure={"title": f"Audit of {plan.name}", "question": "Was this person in the log?"}
+        | {"measured": "at least, proved by this attack"},
+        notes=notes,
+        more={"mechanism": plan.name, "parameters": plan.to_dict(), "claimed": claimed, "loosened": other}
+        | {"checks": [asdict(check) for check in checks], "attacks": listed, "notes": list(notes)}
+        | {"replicas": {"agree": agree[0], "independent": agree[1]}},
+    )
+
+
+def _measured(attacks: Sequence[Attempt]) -> dict[str, Any]:
+    return {
+        "epsilon": max((each.epsilon for each in attacks), default=0.0),
+        "curve": max((each.curve for each in attacks), default=0.0),
+        "confidence": 1 - SHOWN,
+        "noticeable": _finite(min((each.noticeable for each in attacks), default=0.0)),
+        "runs": max((each.seen.runs for each in attacks), default=0),
+    }
+
+
+def _finite(value: Any) -> Any:
+    return value if not isinstance(value, float) or np.isfinite(value) else None
 
 
 def executable(plan: Plan[Any]) -> tuple[Plan[Any], list[str]]:
@@ -338,7 +307,7 @@ def attack(
     if private:
         alarm = max(alarm, on_curve.curve(plan.event, alarmed))
     noticeable = plan.epsilon**2 / alarm if alarm else math.inf
-    return Attempt(replicas.counted.name, event, at_delta, epsilon, curve, alarm, noticeable)
+    return Attempt(replicas.counted.name, plan.delta, event, at_delta, epsilon, curve, alarm, noticeable)
 
 
 def _chosen(replicas: Replicas, half: int, source: RandomSource) -> tuple[str, Seen, Seen]:
