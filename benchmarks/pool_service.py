@@ -95,7 +95,8 @@ async def measure(
     join: JoinFile, folder: Path, processes: dict[str, int], people: int, seconds: float, every: float
 ) -> dict[str, object]:
     template, chosen = join.template, random.Random(1)
-    rows = adult().draw(people, np.random.default_rng(1)).tolist()
+    known = adult().records
+    rows = known[np.random.default_rng(1).integers(len(known), size=people)].tolist()
     counts: Counter[str] = Counter()
     times: list[float] = []
     shared = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=200, max_keepalive_connections=100))

@@ -138,8 +138,8 @@ PROTOCOL: list[tuple[str, str, str, str]] = [
 
 POOL = "src/tacit/pool/"
 CHANNEL: list[tuple[str, str, str, str, str]] = [
-    ("blinding by a factor that the issuer knows", POOL + "channel/tokens.py", "    factor = secrets.randbelow(key.n - 1) + 1\n    while",
-     "    factor = 3\n    while", TOKENS),
+    ("blinding by a factor that the issuer knows", POOL + "channel/tokens.py", "    while math.gcd(factor := secrets.randbelow(key.n - 1) + 1, key.n) != 1:\n        pass",
+     "    factor = math.gcd(3, 3)", TOKENS),
     ("the signer blinds by a fixed number", POOL + "channel/tokens.py", "mine = secrets.randbelow(n - 2) + 2", "mine = 3", TOKENS),
     ("a fault while signing is given out", POOL + "channel/tokens.py", "if pow(power, e, n) != number:", "if False:", TOKENS),
     ("a token is good for any challenge", POOL + "channel/tokens.py", "return message == token_input(key, asked, token[NONCE]) and",

@@ -16,6 +16,7 @@ from tests.pool_parties import SMALL, parties
 
 from tacit.pool.protocol.template import Record
 from tacit.pool.protocol.tree import Cut, Tree
+from tacit.pool.server import front
 from tacit.pool.server import pool as pool_module
 
 PEOPLE = 12
@@ -30,7 +31,7 @@ Entry = tuple[str, str, int]
 def view(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
     """Everything that the pool operator can see of deposits, as its own code opens them."""
     seen: list[Entry] = []
-    take, deposit = pool_module._Worker.take, pool_module._Worker.deposit
+    take, deposit = front.SealedFront.take, pool_module._Worker.deposit
 
     async def watched_take(self: Any, request: Request) -> Response:
         _FROM.set("" if request.client is None else request.client.host)
@@ -40,7 +41,7 @@ def view(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
         seen.append((_FROM.get(), given["token"], given["leaf"]))
         return await deposit(self, given)
 
-    monkeypatch.setattr(pool_module._Worker, "take", watched_take)
+    monkeypatch.setattr(front.SealedFront, "take", watched_take)
     monkeypatch.setattr(pool_module._Worker, "deposit", watched_deposit)
     return seen
 

@@ -610,7 +610,7 @@ def test_a_gateway_keeps_answers_only_while_a_batch_may_come_again(monkeypatch: 
     state = gateway_module.GatewayState(60.0)
 
     def take(number: str, now: float) -> None:
-        answer, fresh = state.take(number, state._log.session, now + 60.0, (), (), now)
+        answer, fresh = state.take((number, state._log.session, now + 60.0), (), (), now)
         assert isinstance(answer, Logged) and fresh
         state.keep(number, [bytes(100)])
 

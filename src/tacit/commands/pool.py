@@ -133,9 +133,8 @@ def serve(
     from tacit.pool.server.pool import Pool
 
     if workers > 1 and redis is None:
-        raise ParameterError(
-            f"{workers} workers need a Redis that they share.", "Give `redis=redis://HOST:PORT/0`."
-        )
+        remedy = "Give `redis=redis://HOST:PORT/0`."
+        raise ParameterError(f"{workers} workers need a Redis that they share.", remedy)
     pool = Pool(join, secret, redis=redis)
     rules = pool.join.rules
     result = {"k": rules.k, "window": rules.window, "period": rules.period, "workers": workers}
@@ -179,9 +178,6 @@ def issuer(
     new: Annotated[
         Path | None, typer.Option(help="Create an account, write its secret to this file, and exit.")
     ] = None,
-    ahead: Annotated[
-        float, typer.Option(help="How many days of tokens a person can fetch at once.", min=0)
-    ] = 2.0,
     host: Host = "127.0.0.1",
     port: Port = 8466,
     workers: Workers = 1,
@@ -199,7 +195,7 @@ def issuer(
         said = f"account in {new}, for its person only; {number:,} account{'' if number == 1 else 's'} in all"
         emit({"account": str(new), "accounts": number}, said)
         return
-    made = Issuer(found, own, file, ahead=ahead * 86_400)
+    made = Issuer(found, own, file)
     says = [f"gives {file.accounts:,} accounts one token each for every {found.rules.period:g} s"]
     result = {"accounts": file.accounts, "period": found.rules.period, "keys_ahead": made.ahead}
     run(made.app, listen(host, port), "Issuer at {}", result, says, workers)

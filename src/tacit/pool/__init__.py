@@ -2,12 +2,7 @@
 
 (k, w)-online anonymity after Huang, Qi, Xu and Chen, "A Privacy-enhancing Model for Location-based
 Personalized Recommendations". A person's record d follows a template; a service sees only a region d' of
-records that at least k people used within w of each other::
-
-    tacit.simulate_pool(k=30, window=50)                # what a choice of k and w costs
-    uvicorn.run(tacit.Pool("pool.join", "pool.secret").app())
-    async with tacit.Agent("pool.join", "me.json") as agent:
-        answer = await agent.search("concert tonight")               # HeldError: it was not sent
+records that at least k people used within w of each other.
 
 Inside, imports run one way: :mod:`~tacit.pool.protocol` (records, the tree, rule S, the gateway's log),
 :mod:`~tacit.pool.channel` (who learns what: sealing, tokens, the join file), :mod:`~tacit.pool.agent` (a

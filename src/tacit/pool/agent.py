@@ -72,9 +72,7 @@ class DeviceMemory:
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
 
     @classmethod
-    def opened(
-        cls, path: Path | None, join: JoinFile, k: int | None = None, window: float | None = None
-    ) -> DeviceMemory:
+    def opened(cls, path: Path | None, join: JoinFile, k: int | None, window: float | None) -> DeviceMemory:
         """Read what is remembered, in the device's own file of this pool unless another is named.
 
         Refuses a pool that promises less than before, or than ``k`` and ``window``.
@@ -108,9 +106,7 @@ class DeviceMemory:
             raise InputError(problem, f"To join all the same, move {path} away.")
         seen = found.tree.united(join.tree)
         if seen is None:
-            problem = (
-                "the pool's tree was cut anew since this device joined; old and new regions would intersect."
-            )
+            problem = "the pool's tree was cut anew since this device joined: old and new regions intersect."
             remedy = f"A tree may only merge and split leaves. To join all the same, move {path} away."
             raise InputError(problem, remedy)
         found.k, found.window, found.tree, found.proof = join.rules.k, join.rules.window, seen, join.proof
@@ -214,18 +210,13 @@ class Agent:
         values = record if isinstance(record, Mapping) else read_record(record)
         self._record = self.join.template.encode(values)
         self.leaf = self.join.tree.leaf_of(self._record)
-        self.patience, self.delay, self.otherwise = (
-            real("patience", patience),
-            real("delay", delay),
-            otherwise,
-        )
-        for name in ("patience", "delay"):
-            if getattr(self, name) < 0:
-                raise ParameterError.outside(name, getattr(self, name), "at least 0")
+        self.patience, self.delay = real("patience", patience), real("delay", delay)
+        self.otherwise = otherwise
+        if min(self.patience, self.delay) < 0:
+            raise ParameterError("`patience` and `delay` must be at least 0 seconds.")
         self._account = None if account is None else read_secret(place("account", account))
-        self.memory = DeviceMemory.opened(
-            None if memory is None else place("memory", memory), self.join, k, window
-        )
+        kept = None if memory is None else place("memory", memory)
+        self.memory = DeviceMemory.opened(kept, self.join, k, window)
         self._proxy = None if proxy is None else socks("proxy", proxy).replace("socks5://", "socks5h://", 1)
         self._transport = transport
         self._keys: dict[str, tuple[float, oblivious.KeyConfiguration]] = {}
@@ -248,8 +239,6 @@ class Agent:
             self._fetching.cancel()
             await asyncio.gather(self._fetching, return_exceptions=True)
         await self._http.aclose()
-
-    # -- keys, periods, tokens ------------------------------------------------------------------------
 
     async def _announced(self, party: str) -> Announcement:
         """Fetch what a party says of its keys, from the one copy that the relay keeps for all."""
@@ -331,29 +320,22 @@ class Agent:
 
     async def fetch_tokens(self) -> None:
         """Fetch a token for every period that the issuer has a key for, in one batch."""
-        announced = await self._learn_token_keys()
+        announced, memory = await self._learn_token_keys(), self.memory
+        missing = [at for at in self._token_keys if at not in memory.tokens and at >= memory.period]
 
-        def begin(at: int, key: tokens.VerifyingKey) -> tokens.PendingToken:
-            nonce = key_digest(self.memory.key(at).public_key().public_bytes_raw())
-            return tokens.new_token(key, token_challenge(self.join, at), nonce)
+        def begin(at: int) -> tokens.PendingToken:
+            nonce = key_digest(memory.key(at).public_key().public_bytes_raw())
+            return tokens.new_token(self._token_keys[at], token_challenge(self.join, at), nonce)
 
-        begun = await asyncio.to_thread(
-            lambda: {
-                at: begin(at, key)
-                for at, key in self._token_keys.items()
-                if at not in self.memory.tokens and at >= self.memory.period
-            }
-        )
+        begun = await asyncio.to_thread(lambda: {at: begin(at) for at in missing})
         requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}
         key = oblivious.read_key_configurations(announced.key)[0]
         said = {"account": self._account, "requests": requests}
         issuer = f"{self.join.relay}/issuer"
         given = await oblivious.ask(self._http, issuer, key, "/tokens", said, tokens.BATCH_SIZE)
         for at, text in dict(given.get("signed", {})).items():
-            self.memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
-        self.memory.write()
-
-    # -- asking -----------------------------------------------------------------------------------------
+            memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
+        memory.write()
 
     async def search(
         self,
@@ -392,11 +374,9 @@ class Agent:
                 return answer
         if self.otherwise == "direct":
             return await self._directly({"query": query} | more)
-        k, window = self.join.rules.k, self.join.rules.window
-        problem = (
-            f"held back and not sent: fewer than {k} people of a shared region asked within {window:g} s."
-        )
-        raise HeldError(problem, "Ask again later.")
+        rules = self.join.rules
+        few = f"fewer than {rules.k} people of a shared region asked within {rules.window:g} s."
+        raise HeldError(f"held back and not sent: {few}", "Ask again later.")
 
     async def _deposit(self, asked: Mapping[str, Any], until: float) -> dict[str, Any] | None:
         """Deposit a query and wait for its answer; None if it must be deposited again, or time is up."""
@@ -519,8 +499,6 @@ class Agent:
         """A region in words, by attribute, without attributes about which it says nothing."""
         return self.join.template.words(self.join.tree.regions[node])
 
-    # -- serving ----------------------------------------------------------------------------------------
-
     def app(self) -> Starlette:
         """The agent as an ASGI application with ``/standing`` and ``/search``."""
 
@@ -529,14 +507,9 @@ class Agent:
             async with self:
                 yield
 
-        return Starlette(
-            routes=[
-                Route("/standing", self._show_standing),
-                Route("/search", self._search, methods=["GET", "POST"]),
-            ],
-            exception_handlers={TacitError: _trouble},
-            lifespan=lifespan,
-        )
+        search = Route("/search", self._search, methods=["GET", "POST"])
+        routes = [Route("/standing", self._show_standing), search]
+        return Starlette(routes=routes, exception_handlers={TacitError: _trouble}, lifespan=lifespan)
 
     async def _show_standing(self, request: Request) -> Response:
         """Say what the pool promises, how many ask, and what the last query went out under."""

@@ -1,7 +1,6 @@
 """The join file: everything a person needs to use a pool, in one file signed by whoever runs it.
 
-It names the parties' addresses and identities, what is promised (k, w, the period of tokens), and the public
-tree. An **identity** is an Ed25519 key that stays the same; it signs the keys that a party draws anew at each
+An **identity** is an Ed25519 key that stays the same; it signs the keys that a party draws anew at each
 start (:class:`Announcement`), so that whatever was sealed before a restart opens no more, and nobody on the
 way can put a key of their own in its place. Everybody gets announcements from one copy that the relay keeps.
 """
@@ -119,21 +118,9 @@ def address(name: str, text: object) -> str:
 
 @dataclass(frozen=True)
 class JoinFile:
-    """The definition of a pool.
+    """The definition of a pool: what it promises, its public tree, its parties' addresses and identities.
 
-    Attributes:
-        rules: what it promises.
-        tree: the public tree of regions.
-        people: for how many people within a window the tree was made.
-        relay: where sealed requests go. It learns addresses, and nothing of what is asked.
-        pool: the relay passes requests on to this address.
-        gateway: the service's gateway, which opens texts.
-        issuer: who gives accounts their tokens; None admits anybody, any number of times.
-        keys: where the one copy of the parties' keys is.
-        identities: of each party, in hexadecimal digits.
-        direct: an address at which the engine itself may be asked without the pool, from the person's own
-            address; a person must ask for that by a word of their own.
-        proof: with each answer the pool proves that k accounts asked (:mod:`tacit.pool.channel.proof`).
+    :func:`create_pool` says what each part means.
     """
 
     rules: Rules
@@ -191,13 +178,10 @@ class JoinFile:
 
     def meaning(self) -> dict[str, Any]:
         """Say what is promised, and which party can learn what."""
+        token = f"your leaf, your token for {self.rules.period / 60:g} min, when you ask"
         learns = {
             "relay": (self.relay, "your address, when and how often you ask", "leaf, text, token"),
-            "pool": (
-                self.pool,
-                f"your leaf, your token for {self.rules.period / 60:g} min, when you ask",
-                "address, text, record",
-            ),
+            "pool": (self.pool, token, "address, text, record"),
             "service": (self.gateway, "text, region, when", "address, leaf, token"),
         }
         together = dict(_TOGETHER)
@@ -332,13 +316,13 @@ def token_challenge(join: JoinFile, period: int) -> bytes:
 
 @dataclass(frozen=True)
 class Announcement:
-    """A party's statement of the key it drew at its start, signed with its identity.
+    """A party's statement of its keys of this start, signed with its identity.
 
     Attributes:
         party: one of :data:`PARTIES`.
         join: the digest of the join file it serves.
-        key: for the pool and the gateway, the key configurations of Oblivious HTTP; for the issuer too.
-        tokens: the issuer's token keys by period, in base64.
+        key: the key configurations of Oblivious HTTP.
+        tokens: the issuer's token keys by period.
     """
 
     party: str

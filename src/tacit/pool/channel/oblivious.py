@@ -1,9 +1,8 @@
 """Oblivious HTTP (RFC 9458) over binary HTTP messages (RFC 9292): seal, open, ask through a relay.
 
-HPKE (RFC 9180) comes from pyhpke, whose contexts have the exporter from which the response's key is derived.
-Suite: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305. Binary messages are written
-in the known-length form; both forms are read, with the truncation and padding that the RFC allows, and within
-limits. Section numbers are those of RFC 9458.
+HPKE (RFC 9180) comes from pyhpke: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM or ChaCha20-Poly1305.
+Binary messages are written in the known-length form; both forms are read, with the truncation and padding
+that the RFC allows, and within limits. Section numbers are those of RFC 9458.
 """
 
 import json
@@ -334,9 +333,7 @@ class GatewayKey:
         *names, aead = _HEADER.unpack(header)
         own = self.configuration
         if names != [own.identifier, _KEM.value, _KDF.value] or aead not in own.aeads:
-            raise InputError(
-                "a sealed request names a key that is not this gateway's.", "Fetch its keys again."
-            )
+            raise InputError("a sealed request names a key that is not this gateway's.", "Fetch its keys.")
         suite, enc = _suite(aead), rest[:_ENC_LENGTH]
         try:
             secret = suite.kem.deserialize_private_key(self._secret)
@@ -384,13 +381,8 @@ async def ask(
 ) -> dict[str, Any]:
     """Ask a gateway through a relay: a JSON object to a path of it, and a JSON object back.
 
-    Nothing of the HTTP client goes along: no header field but the content's type.
-
-    Args:
-        size: bytes of the request before it is sealed.
-
-    Raises:
-        RelayedError: no answer came, or none that was sealed for this request.
+    Nothing of the HTTP client goes along: no header field but the content's type. The request has ``size``
+    bytes before it is sealed.
     """
     content, fields = json.dumps(said).encode(), ((b"content-type", b"application/json"),)
     request = BinaryRequest(b"POST", b"https", b"", path.encode(), fields, content)

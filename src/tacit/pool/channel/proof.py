@@ -23,8 +23,6 @@ from tacit.pool.channel.tokens import VerifyingKey, token_holds, token_input
 AT_ONCE = 20
 """Vouchers in one answer: as many as fit into the size that all have."""
 _FIELDS = struct.Struct(">32s64sQ32s")
-
-
 OFF = 0.25
 """Windows by which a device's clock may be off."""
 
@@ -101,11 +99,9 @@ def _statement(join: JoinFile, slot: int, chain: bytes) -> bytes:
 def proves(
     join: JoinFile, key: VerifyingKey, period: int, node: int, shown: Iterable[Voucher], now: float
 ) -> bool:
-    """Do these vouchers prove that k accounts asked from inside a node in the last slots?
+    """Do these vouchers, with tokens of the issuer's key of a period, prove that k accounts asked lately?
 
-    Args:
-        key: the issuer's for ``period``, of which the tokens are.
-        now: this device's clock, seconds since 1970.
+    They asked from inside the node; ``now`` is this device's clock, in seconds since 1970.
     """
     asked, recent = token_challenge(join, period), slots(now, join.rules.window, 2)
     people = {

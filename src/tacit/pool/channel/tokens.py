@@ -1,10 +1,8 @@
 """Privacy Pass tokens of type 2 (RFC 9578, section 6): blind RSA signatures (RFC 9474) that admit people.
 
-An issuer knows people by their accounts and signs what it cannot see; whoever takes the token later checks
-the signature and learns nothing about the account. Tokens of one period have a key of their own: a blind
-issuer cannot see which period a token is for, so the key must say it. The signature is
-RSABSSA-SHA384-PSS-Deterministic: the nonce of a token is random, and needs no further prefix. Section numbers
-are those of RFC 9474 unless said otherwise.
+An issuer knows people by their accounts and signs what it cannot see, so a key of its own says which period
+a token is for. The signature is RSABSSA-SHA384-PSS-Deterministic: the nonce of a token is random, and needs
+no further prefix. Section numbers are those of RFC 9474 unless said otherwise.
 """
 
 from __future__ import annotations
@@ -161,10 +159,7 @@ def challenge(issuer: str, origin: str, context: bytes = b"") -> bytes:
 class PendingToken:
     """A token that its issuer has not signed yet (RFC 9578, section 6.1).
 
-    Attributes:
-        message: what is to be signed.
-        blinded: what the issuer sees of it.
-        inverse: takes the blinding away again.
+    The issuer sees of the ``message`` what is ``blinded``; ``inverse`` takes the blinding away again.
     """
 
     key: VerifyingKey
@@ -200,9 +195,8 @@ def blinded_token(key: VerifyingKey, message: bytes, salt: bytes, factor: int) -
 
 def new_token(key: VerifyingKey, asked: bytes, nonce: bytes) -> PendingToken:
     """Begin a token with this nonce, and a blinding factor that nobody else knows."""
-    factor = secrets.randbelow(key.n - 1) + 1
-    while math.gcd(factor, key.n) != 1:
-        factor = secrets.randbelow(key.n - 1) + 1
+    while math.gcd(factor := secrets.randbelow(key.n - 1) + 1, key.n) != 1:
+        pass
     message = token_input(key, asked, nonce)
     return blinded_token(key, message, secrets.token_bytes(_SALT), factor)
 

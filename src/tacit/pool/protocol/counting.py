@@ -22,20 +22,7 @@ it. When the gateway has answered ``Logged``, a batch's tickets are over. Inputs
 several workers one drives the machine. A new one may always take the place of one that was lost or is
 doubted, and two by mistake do no harm: each counts only what it saw logged itself.
 
-**The rule.** An entry is what the gateway has logged: a token, its leaf, the node u it went under and the
-*gateway's* time t_y. A query from leaf l may go out under a node v that contains l only if
-
-1. at least k people have entries in the window under nodes that contain l, or go out in this same batch under
-   such nodes;
-2. at least k people with a leaf in v have entries in the window, or go out in this same batch.
-
-"People" are tokens of one period; of two periods, the one with more counts. Each batch carries the deadline
-N = w + the oldest t_y among the k that were counted for any of its queries, and is logged only at t <= N.
-So t - w <= t_y <= t for all that were counted (docs/guarantees/pool.md has the proof).
-
-A node is **opened** (its children used instead) when both children hold at least k + 2.2 √k people, and is
-closed when one holds fewer than k. What cannot go out alone is held; held queries go out as the largest set
-in which everybody satisfies the rule, under the deepest node at which there is one.
+The rule with its conditions 1 and 2, and the proof of Definition 2, are in docs/guarantees/pool.md.
 """
 
 import secrets
@@ -99,21 +86,13 @@ class Rules:
 class Why(StrEnum):
     """Why a deposit is over without having been sent."""
 
-    PERIOD = "period"
-    """The token is not of the present period, or the period ended while the query was held: deposit again
-    with a token of the new one."""
-    LEAF = "leaf"
-    """No such leaf, or the token came with another one before."""
-    FULL = "full"
-    """As much is held as may be, of this token or of all."""
-    UNREADABLE = "unreadable"
-    """The gateway could not open it."""
-    GONE = "gone"
-    """Its client was not heard of."""
-    CLOCK = "clock"
-    """A proof is promised, and the device's clock is off."""
-    FORGOTTEN = "forgotten"
-    """The pool lost or dropped its memory: deposit again."""
+    PERIOD = "period"  # not the token's, or it ended while the query was held: deposit again with a new one
+    LEAF = "leaf"  # no such leaf, or the token came with another one before
+    FULL = "full"  # as much is held as may be, of this token or of all
+    UNREADABLE = "unreadable"  # to the gateway
+    GONE = "gone"  # the client was not heard of
+    CLOCK = "clock"  # the device's is off, and a proof is promised
+    FORGOTTEN = "forgotten"  # the pool lost or dropped its memory: deposit again
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +232,7 @@ class QueryCounter:
     def __init__(
         self, tree: Tree, rules: Rules, *, draw: Callable[[], str] = lambda: secrets.token_hex(16)
     ) -> None:
-        self.tree = tree
-        self.rules = rules
+        self.tree, self.rules = tree, rules
         self.period = -1
         self.busiest: Counter[int] = Counter()
         """The most tokens that each leaf had in one period, at most its accounts. Clear it once a day."""
@@ -446,10 +424,8 @@ class QueryCounter:
             chosen = {t: held for t, held in waiting.items() if node in self.tree.paths[held.leaf]}
             while chosen:
                 mates = {held.token for held in chosen.values()}
-                times = {
-                    ticket: self._counted(self._periods[self.period], held.leaf, node, mates)
-                    for ticket, held in chosen.items()
-                }
+                entries = self._periods[self.period]
+                times = {t: self._counted(entries, held.leaf, node, mates) for t, held in chosen.items()}
                 satisfied = {ticket: held for ticket, held in chosen.items() if times[ticket] >= horizon}
                 if len(satisfied) == len(chosen):
                     return self._send(list(chosen), node, min(times.values()), self.period, now)

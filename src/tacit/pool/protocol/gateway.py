@@ -1,14 +1,11 @@
 """The service gateway's rule of logging: a batch is logged whole or not at all, at one time, once.
 
-The gateway's part of the proof:
-
-1. a batch says until when it may be logged; later, nothing of it is (:class:`Late`);
-2. the gateway's clock never goes back within a **session**. Where the machine's clock is set back, or the
-   gateway starts anew, a new session begins; a batch that counts on entries of another one is refused
-   (:class:`Elsewhere`);
-3. a batch that comes again, since an answer was lost, is not logged again: the answer carries the time of the
-   first (:class:`Logged`). Numbers are remembered until the batch could only be late;
-4. every item is opened before anything is logged. If some cannot be read, nothing is (:class:`Unreadable`).
+1. A batch says until when it may be logged; later, nothing of it is.
+2. The gateway's clock never goes back within a **session**; where the machine's is set back, or the gateway
+   starts anew, a session begins. A batch that counts on entries of another session is refused.
+3. A batch that comes again, since an answer was lost, is answered with the time of the first, and not logged
+   again. Numbers are remembered until the batch could only be late.
+4. Every item is opened before anything is logged. If some cannot be read, nothing is.
 
 No clock and no file: time is passed in, and ``write`` is called with the time to log under.
 """
@@ -92,15 +89,10 @@ class GatewayLog:
         now: float,
         write: Callable[[float], None],
     ) -> Answer:
-        """Log a batch, or say why not.
+        """Log a batch by its number, or say why not.
 
-        Args:
-            batch: its number, drawn at random by the pool.
-            session: the session whose entries it counts on.
-            deadline: the latest time to log it.
-            unreadable: the places of items that could not be opened.
-            now: what the machine's clock shows.
-            write: writes all entries under the time it is given, or raises; then nothing was logged.
+        It counts on entries of ``session``; the items at the places ``unreadable`` could not be opened.
+        ``write`` writes all entries under the time it is given, or raises; then nothing was logged.
         """
         time = self.time(now)
         if session != self.session:

@@ -34,10 +34,8 @@ def adult() -> Population:
 def read_population(users: str | Path = "adult", template: str | Path | Template | None = None) -> Population:
     """Read records from a CSV or Parquet file with a column for each of the template's attributes.
 
-    Args:
-        users: the file, ``adult`` for the bundled one, or ``template`` for records made up from the template
-            alone, where there is no public data.
-        template: what the records follow: a :class:`Template`, or a TOML file; ``adult`` brings its own.
+    ``users`` is the file, ``adult`` for the bundled one with its own template, or ``template`` for records
+    made up from the template alone, where there is no public data.
     """
     if users == "adult":
         return adult()

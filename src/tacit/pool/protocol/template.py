@@ -2,30 +2,16 @@
 
 A **record** d is a point: for each attribute a code from 0 to the size of its domain less one. A **region**
 d' (the generalised record) gives each attribute an interval of codes, both ends included. The **template**
-declares the attributes in a TOML file::
-
-    [[attribute]]
-    name = "age"
-    low = 17
-    high = 90
-
-    [[attribute]]
-    name = "place"
-    part = "query"                  # generalised along with the person's attributes (Definition 4)
-    [attribute.taxonomy]
-    "British Columbia" = ["Burnaby", "Vancouver"]
-    Washington = ["Redmond", "Seattle"]
-
-A taxonomy's leaves are numbered in preorder, so that each of its topics is an interval of codes, and every
-attribute can be cut like a line (section 6.1, after Iyengar).
+declares the attributes in a TOML file (docs/how-to/run-a-pool.md). A taxonomy's leaves are numbered in
+preorder, so that each of its topics is an interval of codes, and every attribute can be cut like a line
+(section 6.1, after Iyengar).
 
 Definition 4 divides a query into q^p, which may identify its sender and is generalised along with the record
-("Redmond"), and q^s, which is sent as it is.
+("Redmond", of an attribute with ``part = "query"``), and q^s, which is sent as it is.
 """
 
 import hashlib
 import json
-import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,11 +36,6 @@ class Region:
             low <= value <= high for low, value, high in zip(self.low, record, self.high, strict=True)
         )
 
-    @property
-    def points(self) -> int:
-        """S(d'): how many distinct records it covers."""
-        return math.prod(high - low + 1 for low, high in zip(self.low, self.high, strict=True))
-
 
 Part = Literal["person", "query"]
 """Whose attribute it is: the person's (d), or of the public part of a query (q^p, Definition 4)."""
@@ -68,14 +49,10 @@ _MOST_PIECES = 3
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute and its totally ordered domain.
+    """An attribute and its totally ordered domain: code c stands for ``labels[c]``.
 
-    Attributes:
-        name: as it stands in records.
-        labels: its values in order; code c stands for ``labels[c]``.
-        numeric: the values are consecutive whole numbers.
-        topics: named intervals of codes (inner topics of a taxonomy), outermost first.
-        part: the person's, or the query's public part.
+    ``topics`` are named intervals of codes (inner topics of a taxonomy), outermost first; the values of a
+    ``numeric`` attribute are consecutive whole numbers.
     """
 
     name: str
@@ -152,18 +129,14 @@ def attribute_from(given: Mapping[str, Any]) -> Attribute:
         raise InputError(f"attribute {name!r}: part must be 'person' or 'query'; found {part!r}.")
     kinds = [kind for kind in ("low", "values", "taxonomy") if kind in given]
     if len(kinds) != 1 or ("low" in given) != ("high" in given):
-        problem = (
-            f"attribute {name!r} must declare its domain in one way; found {', '.join(kinds) or 'none'}."
-        )
+        found = f"found {', '.join(kinds) or 'none'}."
         rule = "Give low and high (whole numbers), values (a list in order) or taxonomy (a tree)."
-        raise InputError(problem, rule)
+        raise InputError(f"attribute {name!r} must declare its domain in one way; {found}", rule)
     if kinds == ["low"]:
         low, high = given["low"], given["high"]
         if type(low) is not int or type(high) is not int or not 0 <= high - low < LARGEST_DOMAIN:
-            raise InputError(
-                f"attribute {name!r}: low and high must be whole numbers, the high one not below the low one "
-                f"and at most {LARGEST_DOMAIN:,} values apart; found {low!r} and {high!r}."
-            )
+            rule = f"be whole numbers in this order, at most {LARGEST_DOMAIN:,} values apart"
+            raise InputError(f"attribute {name!r}: low and high must {rule}; found {low!r} and {high!r}.")
         return Attribute(name, tuple(str(value) for value in range(low, high + 1)), numeric=True, part=part)
     if kinds == ["values"]:
         return Attribute(name, tuple(_names(name, given["values"])), part=part)

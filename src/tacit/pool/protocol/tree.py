@@ -97,7 +97,7 @@ class LookAhead:
     """Chooses the cut that is cheapest after the best next cut of both halves.
 
     A record costs the shares of the attributes' widths that its cell covers, and :data:`_VOLUME_WEIGHT` times
-    its cell's share of the domain's volume. Histograms of all attributes lie in one array, one after another.
+    its cell's share of the domain's volume. One array holds all attributes' histograms, one after another.
     """
 
     def __init__(self, template: Template, least: int) -> None:
@@ -292,11 +292,7 @@ class Tree:
             raise InputError(f"{found}; it must hold at least {math.ceil(share * len(records)):,}.", remedy)
 
     def merged(self, people: Mapping[int, int], least: int) -> Tree:
-        """This tree with every leaf of fewer than ``least`` people merged into its parent, bottom up.
-
-        Args:
-            people: how many accounts use each leaf (2 k a day is the rule); a leaf not named has none.
-        """
+        """This tree with every leaf that fewer than ``least`` ``people`` use merged into its parent."""
         numbers = [people.get(node, 0) for node in range(len(self))]
         whole = [cut is None for cut in self.cuts]
         for node in reversed(range(len(self))):  # children have higher numbers
@@ -384,6 +380,6 @@ def losses(corners: Corners, template: Template) -> tuple[Floats, Floats]:
     is 69 % of each one's width. An attribute with a single value counts as 0 in NCP.
     """
     sizes, widths = np.array(template.sizes), corners[:, 1] - corners[:, 0]
-    loss: Floats = ((widths + 1) / sizes).prod(axis=1) - 1 / template.domain.points
+    loss: Floats = ((widths + 1) / sizes).prod(axis=1) - 1 / math.prod(template.sizes)
     penalty: Floats = (widths / np.maximum(sizes - 1, 1)).mean(axis=1)
     return loss, penalty

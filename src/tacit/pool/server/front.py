@@ -1,9 +1,4 @@
-"""What the servers of a pool have in common: routes and description, sealed requests, keys of one start.
-
-Nothing is logged. A **key ring** holds the keys that a server drew since its start and the sealed requests
-that each has opened. A request is opened once. Before a key's memory is full a new key takes its place, and
-the one before the last is forgotten, with all that was sealed for it.
-"""
+"""What the servers of a pool have in common: routes and description, sealed requests, keys of one start."""
 
 import base64
 import hashlib
@@ -12,6 +7,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -112,6 +108,7 @@ def server(
     *,
     inner: Sequence[Endpoint] = (),
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
+    handlers: Mapping[type[Exception], Any] = MappingProxyType({}),
 ) -> Starlette:
     """An application with these routes, and its description at ``/openapi.json``."""
 
@@ -120,7 +117,7 @@ def server(
         return JSONResponse(description(title, every, inner), headers=HEADERS)
 
     every = [*routes, Route("/openapi.json", describe)]
-    return Starlette(routes=every, lifespan=lifespan, exception_handlers={InputError: _refused})
+    return Starlette(routes=every, lifespan=lifespan, exception_handlers={InputError: _refused, **handlers})
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
@@ -141,7 +138,11 @@ MOST_SEEN = 1 << 18
 
 
 class KeyRing:
-    """Keys and what they opened, in memory."""
+    """The keys that a server drew since its start, and the sealed requests that each opened: each once.
+
+    Before a key's memory is full a new key takes its place, and the one before the last is forgotten, with
+    all that was sealed for it.
+    """
 
     def __init__(self) -> None:
         self._keys: list[tuple[int, str, set[bytes]]] = []
@@ -161,15 +162,13 @@ class KeyRing:
 
     def note(self, identifier: int, digest: bytes) -> bool:
         """Note a sealed request; False if it came before, or its key has gone."""
-        for at, _, seen in self._keys:
-            if at == identifier:
-                if digest in seen:
-                    return False
-                seen.add(digest)
-                if len(self._keys[0][2]) >= MOST_SEEN:
-                    self._add()
-                return True
-        return False
+        seen = next((seen for at, _, seen in self._keys if at == identifier), None)
+        if seen is None or digest in seen:
+            return False
+        seen.add(digest)
+        if len(self._keys[0][2]) >= MOST_SEEN:
+            self._add()
+        return True
 
     async def secrets(self) -> list[tuple[int, str]]:
         """As :meth:`held`; a ring that several processes share must be asked."""
@@ -200,10 +199,7 @@ def digest_of(opened: oblivious.OpenedRequest) -> bytes:
 
 
 class SealedFront:
-    """Opens sealed requests for the endpoints behind it, with the keys of a :class:`KeyRing` or a store.
-
-    All requests, and all answers, have one size before they are sealed.
-    """
+    """Opens sealed requests for the endpoints behind it; requests, and answers, have one size each."""
 
     def __init__(self, keys: Any, endpoints: Sequence[Endpoint], sizes: tuple[int, int]) -> None:
         self.keys, self.sizes = keys, sizes

@@ -1,9 +1,8 @@
 """The service's gateway: it opens the texts of a batch, logs them whole or not at all, and asks the engine.
 
-The pool sends batches, signed with its identity: for each query a node of the tree and a sealed text. Every
-text is opened and checked before anything is logged (:mod:`tacit.pool.protocol.gateway` has the rule). The
-engine gets each text with the node's region in words, as ``person``. It never gets a leaf, a token or an
-address; the answer goes back sealed for the device that asked, all answers with one length.
+The pool sends batches, signed: for each query a node of the tree and a sealed text. The engine gets each text
+with the node's region in words, as ``person``, and never a leaf, a token or an address; the answer goes back
+sealed for the device that asked. :mod:`tacit.pool.protocol.gateway` has the rule of logging.
 """
 
 import asyncio
@@ -53,27 +52,21 @@ class GatewayState(KeyRing):
 
     def take(
         self,
-        number: str,
-        session: str,
-        deadline: float,
+        batch: tuple[str, str, float],
         unreadable: Sequence[int],
         seen: Sequence[tuple[int, bytes]],
         now: float,
     ) -> tuple[Answer, bool]:
-        """Log a batch, or say why not; and whether it was logged just now.
+        """Log a batch (its number, session and deadline), or say why not; and whether it was logged just now.
 
         A text that was logged in another batch cannot be read a second time.
         """
-        written = False
-
-        def write(_time: float) -> None:
-            nonlocal written
-            written = True
-            for identifier, digest in seen:
-                self.note(identifier, digest)
-
+        written = list[float]()
         repeated = [place for place, (at, digest) in enumerate(seen) if self.knows(at, digest)]
-        return self._log.take(number, session, deadline, [*unreadable, *repeated], now, write), written
+        answer = self._log.take(*batch, [*unreadable, *repeated], now, written.append)
+        for identifier, digest in seen if written else ():
+            self.note(identifier, digest)
+        return answer, bool(written)
 
     def keep(self, number: str, answers: list[bytes]) -> None:
         """Keep the answers to a batch, for a repeat, while there can be one and there is room."""
@@ -213,13 +206,13 @@ class Gateway:
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError("a batch has a number, a session, a deadline and items.") from error
-        answer, answers = await self._take(number, session, deadline, nodes, sealed)
+        answer, answers = await self._take((number, session, deadline), nodes, sealed)
         said = {"answer": type(answer).__name__, **asdict(answer)}
         said["answers"] = [base64.b64encode(each).decode() for each in answers]
         return JSONResponse(said, headers=HEADERS)
 
     async def _take(
-        self, number: str, session: str, deadline: float, nodes: list[int], sealed: list[str]
+        self, batch: tuple[str, str, float], nodes: list[int], sealed: list[str]
     ) -> tuple[Answer, list[bytes]]:
         held = self.state.held()
         opened: list[tuple[oblivious.OpenedRequest, dict[str, Any]]] = []
@@ -235,17 +228,14 @@ class Gateway:
                 unreadable.append(place)
         if unreadable:
             seen.clear()  # its places are those of the batch
-        answer, fresh = self.state.take(number, session, deadline, unreadable, seen, self.clock())
+        answer, fresh = self.state.take(batch, unreadable, seen, self.clock())
         if not isinstance(answer, Logged):
             return answer, []
         if not fresh:
-            return answer, await self._kept(number)
-        asking = [
-            self._ask(found, asked, node, answer.time)
-            for (found, asked), node in zip(opened, nodes, strict=True)
-        ]
+            return answer, await self._kept(batch[0])
+        asking = [self._ask(*each, node, answer.time) for each, node in zip(opened, nodes, strict=True)]
         answers = list(await asyncio.gather(*asking))
-        self.state.keep(number, answers)
+        self.state.keep(batch[0], answers)
         return answer, answers
 
     async def _kept(self, number: str) -> list[bytes]:
@@ -285,8 +275,5 @@ class Gateway:
             async with self._client:
                 yield
 
-        routes = [
-            Route("/keys", self.keys, methods=["GET"]),
-            Route("/batch", self.batch, methods=["POST"]),
-        ]
+        routes = [Route("/keys", self.keys, methods=["GET"]), Route("/batch", self.batch, methods=["POST"])]
         return server("Tacit service gateway", routes, lifespan=lifespan)

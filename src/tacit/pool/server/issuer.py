@@ -122,12 +122,11 @@ class IssuerFile:
         return signed
 
     def _first(self, account: str, period: int, request: bytes) -> bool:
+        known = "SELECT request FROM given WHERE account = ? AND period = ?"
         digest = hashlib.sha256(request).digest()
         with self._lock:
             self._file.execute("INSERT OR IGNORE INTO given VALUES (?, ?, ?)", (account, period, digest))
-            row = self._file.execute(
-                "SELECT request FROM given WHERE account = ? AND period = ?", (account, period)
-            ).fetchone()
+            row = self._file.execute(known, (account, period)).fetchone()
         return bool(row[0] == digest)
 
 
@@ -193,8 +192,5 @@ class Issuer:
             making.cancel()
             await asyncio.gather(making, return_exceptions=True)
 
-        routes = [
-            Route("/", self._front.take, methods=["POST"]),
-            Route("/keys", self.keys, methods=["GET"]),
-        ]
+        routes = [Route("/", self._front.take, methods=["POST"]), Route("/keys", self.keys, methods=["GET"])]
         return server("Tacit issuer", routes, inner=self.endpoints, lifespan=lifespan)

@@ -15,10 +15,9 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +104,8 @@ class Pool:
 
     Args:
         join: the join file, or its path.
-        secret: the file with the pool's identity, which signed the join file. The highest period that was
-            used is kept beside it.
+        secret: the file with the pool's identity, which signed the join file. Beside it are kept the highest
+            period that was used, and how many people used each leaf today and the day before.
         redis: where several workers keep what they share; one worker keeps it in memory.
     """
 
@@ -117,10 +116,7 @@ class Pool:
         self.identity = Identity.kept(place("secret", secret))
         if self.identity.public != self.join.identities["pool"]:
             raise ParameterError("`secret` is not the identity that signed the join file.", "Name its file.")
-        self.mark = _beside(secret, "period")
-        """Holds the highest period that was used."""
-        self.leaves = _beside(secret, "leaves")
-        """Holds how many people used each leaf, today and the day before."""
+        self.mark, self.leaves = _beside(secret, "period"), _beside(secret, "leaves")
         self.redis = redis
 
     def __repr__(self) -> str:
@@ -145,20 +141,9 @@ class Pool:
         return _Worker(self, store or own, transport, clock).app()
 
 
-def _unless_away(handle: Callable[[Any, Request], Awaitable[Response]]) -> Callable[..., Any]:
-    """Answer that the store is away where it is."""
-
-    @wraps(handle)
-    async def answer(self: Any, request: Request) -> Response:
-        try:
-            return await handle(self, request)
-        except Exception as error:
-            if not isinstance(error, OSError) and not type(error).__module__.startswith("redis"):
-                raise
-            headers = {"retry-after": "1", **front.HEADERS}
-            return JSONResponse({"error": "the pool's store is away"}, 503, headers)
-
-    return answer
+async def _away(_request: Request, _error: Exception) -> Response:
+    headers = {"retry-after": "1", **front.HEADERS}
+    return JSONResponse({"error": "the pool's store is away"}, 503, headers)
 
 
 class _Worker:
@@ -181,8 +166,7 @@ class _Worker:
         self._vouchers: dict[int, dict[str, tuple[int, Voucher]]] = {}
         """By period and token: the leaf, and the latest voucher."""
         self._sending: set[asyncio.Task[None]] = set()
-        self._looked = float("-inf")
-        self._ends = float("-inf")
+        self._looked = self._ends = float("-inf")
         self._doubted = False
         token, sealed, ticket = front.base64_of(_TOKEN), front.base64_of(_SEALED), {"ticket": front.NAME}
         deposit = ticket | {"token": token, "period": front.WHOLE, "leaf": front.WHOLE, "sealed": sealed}
@@ -198,8 +182,6 @@ class _Worker:
             self.endpoints = (*self.endpoints, part)
         sizes = oblivious.REQUEST_SIZE, oblivious.REPLY_SIZE
         self._front = front.SealedFront(store, self.endpoints, sizes)
-
-    # -- what devices ask ----------------------------------------------------------------------------
 
     async def deposit(self, given: dict[str, Any]) -> dict[str, Any]:
         """Take a query in; the ticket asks for its answer."""
@@ -268,8 +250,6 @@ class _Worker:
         said = await self.store.standing() or {"period": None, "people": 0}
         rules = self.join.rules
         return said | {"k": rules.k, "window": rules.window, "tree": self.join.tree.digest}
-
-    # -- driving the machine ---------------------------------------------------------------------------
 
     async def drive(self) -> None:
         """Drive the machine while it is this worker's turn, until cancelled; say once what stops it."""
@@ -439,18 +419,10 @@ class _Worker:
         pieces = [shown[at : at + AT_ONCE] for at in range(0, len(shown), AT_ONCE)]
         return [{"period": batch.period, "vouchers": piece} for piece in pieces]
 
-    # -- serving ------------------------------------------------------------------------------------
-
-    @_unless_away
     async def keys(self, _request: Request) -> Response:
         """The key to seal requests for, drawn at this start and signed by the pool's identity."""
         said = Announcement("pool", self.join.digest, front.public_keys(await self.store.secrets()))
         return JSONResponse(said.as_dict(self.identity), headers=front.HEADERS)
-
-    @_unless_away
-    async def take(self, request: Request) -> Response:
-        """A sealed request (message/ohttp-req), answered by a sealed response of one length."""
-        return await self._front.take(request)
 
     def app(self) -> Starlette:
         """The ASGI application."""
@@ -468,11 +440,9 @@ class _Worker:
                 await asyncio.gather(driving, *self._sending, return_exceptions=True)
                 await self.store.close()
 
-        routes = [
-            Route("/", self.take, methods=["POST"]),
-            Route("/keys", self.keys, methods=["GET"]),
-        ]
-        return front.server("Tacit pool", routes, inner=self.endpoints, lifespan=lifespan)
+        routes = [Route("/", self._front.take, methods=["POST"]), Route("/keys", self.keys, methods=["GET"])]
+        away = dict.fromkeys(self.store.away, _away)
+        return front.server("Tacit pool", routes, inner=self.endpoints, lifespan=lifespan, handlers=away)
 
 
 def _answer(found: Mapping[str, Any]) -> log.Answer | None:

@@ -1,7 +1,7 @@
 """A relay of Oblivious HTTP (RFC 9458, section 6.2) between people and a pool that somebody else runs.
 
-It passes sealed requests on over connections of its own, and adds nothing about who sent them. It also hands
-out the parties' keys, from **one copy for everybody**: a key of a person's own would reach only the relay.
+It passes sealed requests on over its own connections, and hands out the parties' keys, from **one copy for
+everybody**: a key of a person's own would reach only the relay.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """What the workers of a pool share: keys, requests seen, a letter box, results, and who drives the machine.
 
-The pool's machine (:class:`tacit.pool.protocol.counting.QueryCounter`) lives in the memory of **one** worker,
-the driver; the others open sealed requests, check tokens, and put what came into the letter box. When the
-driver dies or the store loses everything, another begins with an empty memory: queries wait, and the promise
-holds.
+The pool's machine lives in the memory of **one** worker, the driver; the others open sealed requests, check
+tokens, and put what came into the letter box. When the driver dies or the store loses everything, another
+begins with an empty memory: queries wait, and the promise holds.
 
 Keys and the requests they opened live and die together: a store that lost what it saw has lost its keys too.
 """
@@ -33,6 +32,9 @@ _LEASE = 4_000
 
 class MemoryStore(KeyRing):
     """A store for one worker."""
+
+    away: tuple[type[Exception], ...] = (OSError,)
+    """What is raised where the store is away."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,6 +152,7 @@ class RedisStore:
             self._redis: Redis = redis.asyncio.Redis.from_url(url, decode_responses=True, socket_timeout=5.0)
         except ValueError as error:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
+        self.away = (OSError, redis.RedisError)
         self._base = f"tacit:{name}:"
         self._scripts = {text: self._redis.register_script(text) for text in (_LEAD, _SEEN, _POST)}
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
-from tacit.pool.protocol.tree import Codes, Corners, cut_region, losses, median_cut
-from tacit.pool.simulation.traffic import Floats, Numbers, PoolSimulation, QueryStream, SimulationSetting
+from tacit.pool.protocol.tree import Codes, Corners, Floats, Numbers, cut_region, losses, median_cut
+from tacit.pool.simulation.traffic import PoolSimulation, QueryStream, SimulationSetting
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 UNGROUPED = -1
@@ -26,11 +26,8 @@ Flags = npt.NDArray[np.bool_]
 
 def split(records: Codes, template: Template, k: int, within: Region | None = None) -> Corners:
     """SPLIT: cut a region at medians into cells with at least k of the records; none for fewer than k."""
-    nodes = (
-        cut_region(records, within or template.domain, partial(median_cut, least=k))
-        if len(records) >= k
-        else []
-    )
+    cut = partial(median_cut, least=k)
+    nodes = cut_region(records, within or template.domain, cut) if len(records) >= k else []
     cells = [(region.low, region.high) for region, cut in nodes if cut is None]
     return np.array(cells, np.int64).reshape(-1, 2, len(template.attributes))
 

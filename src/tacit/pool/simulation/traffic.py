@@ -1,9 +1,7 @@
 """People come, ask and go: the pool's own machine and the gateway's rule under simulated traffic.
 
-Only people and time are made up. Each person asks at random moments, ``every`` so often on average, singly or
-in bursts, waits for an answer as long as the person's patience lasts, and may be away between sessions. Every
-entry of the log is judged afterwards by :mod:`tacit.pool.simulation.verification`, which knows neither tree
-nor tokens.
+Only people and time are made up. Every entry of the log is judged afterwards by
+:mod:`tacit.pool.simulation.verification`, which knows neither tree nor tokens.
 """
 
 import heapq
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.errors import ParameterError
 from tacit.files import check_output
@@ -24,12 +21,9 @@ from tacit.pool.protocol.counting import Actions, Batch, QueryCounter, Rules, Wh
 from tacit.pool.protocol.gateway import GatewayLog
 from tacit.pool.protocol.population import Population, read_population
 from tacit.pool.protocol.template import Template
-from tacit.pool.protocol.tree import Codes, Tree, grow_tree, losses
+from tacit.pool.protocol.tree import Codes, Floats, Numbers, Tree, grow_tree, losses
 from tacit.pool.simulation.verification import AuditedLog, verify_log, write_audited_log
 from tacit.validation import real, whole
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Mode = Literal["default", "paper"]
 MODES: tuple[Mode, ...] = ("default", "paper")
@@ -77,8 +71,7 @@ class SimulationSetting:
             object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for rule, (holds, names) in _RULES.items():
             for name in names.split():
-                value = getattr(self, name)
-                if value is None and name in ("every", "patience"):
+                if (value := getattr(self, name)) is None and name in ("every", "patience"):
                     continue
                 object.__setattr__(self, name, real(name, value))
                 if not holds(value):
@@ -147,13 +140,7 @@ FIGURES = tuple(each.name for each in fields(PoolSimulation) if each.name not in
 
 @dataclass(frozen=True)
 class QueryStream:
-    """Sessions of people, and their queries.
-
-    Attributes:
-        records: of each person.
-        person, begin, end: the sessions, in the order of their beginning.
-        time, session: the queries, in the order of their times.
-    """
+    """Sessions of people (person, begin, end) in the order of their beginning; queries in that of time."""
 
     records: Codes
     person: Numbers

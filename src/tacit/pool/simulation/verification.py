@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
+from tacit.pool.protocol.tree import Numbers
 from tacit.validation import real, whole
 
-Numbers = npt.NDArray[np.int64]
 _COLUMNS = ("time", "sender", "record", "low", "high", "guarded")
 
 
@@ -30,9 +30,7 @@ class AuditedLog:
     """Entries of a query log, in any order; a row an entry.
 
     Attributes:
-        time: when the query was asked.
-        sender: a number for its sender; a service never sees it.
-        record: the sender's own record d; a service never sees it.
+        sender, record: a number for its sender, and the sender's own d; a service never sees either.
         low, high: the region d' that the query carried.
         guarded: d' came from a group; otherwise it is d*, for want of one.
     """
