@@ -12,6 +12,7 @@ Run: ``python benchmarks/device_quality.py [--users 60] [--population 3000]``
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ import numpy.typing as npt
 
 from tacit import device
 from tacit.device import Repository, wordnet_repository
+from tacit.device.profile.construction import SMOOTHING
+from tacit.device.profile.repository import TopicIndex
+from tacit.device.profile.user import Integers
 from tacit.errors import InfeasibleError
 from tacit.evaluate.cases import Case, held_out_cases, precision_of
 from tacit.evaluate.personalised import Sending, score_topics
@@ -41,12 +45,27 @@ def _by_topics_alone(repository: Repository, case: Case, found: device.RuntimePr
     return device.topic_scores(repository.tree, repository.prior, leaves, weights, topics)
 
 
+def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
+    """Score a result's words against the topics of a profile: the sum of dnb(l, t) over them (17, 20).
+
+    The sum is divided by the number of words and topics: dnb adds up over words, and unscaled it ranks
+    short texts first whatever they say.
+    """
+    numbers, frequencies = index.bag(text)
+    if len(numbers) == 0 or len(topics) == 0:
+        return -math.inf
+    inside = index.occurrences(np.asarray(topics, np.int32), numbers)
+    everywhere = index.occurrences(np.zeros(1, np.int32), numbers)
+    scores = np.log((inside + smoothing) / (everywhere + smoothing)) @ frequencies
+    return float(scores.sum() / frequencies.sum() / len(topics))
+
+
 def _by_words(repository: Repository, case: Case, found: device.RuntimeProfile) -> list[float]:
     """At the server: the paper's uscore, from the words of the results."""
     assert found.generalisation is not None
     leaves = found.generalisation.leaves
     documents = (repository.corpus[number] for number in case.results)
-    return [device.uscore(repository.index, f"{each.title} {each.text}", leaves) for each in documents]
+    return [uscore(repository.index, f"{each.title} {each.text}", leaves) for each in documents]
 
 
 def _on_device(repository: Repository, case: Case, _found: device.RuntimeProfile) -> list[float]:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.device.generalise.mapping import map_topics
-from tacit.device.profile.user import Floats, SeedProfile, UserProfile
+from tacit.device.profile.user import Floats, Integers, SeedProfile, UserProfile
 from tacit.taxonomy import TopicTree
 
-__all__ = ["random_seed_profile", "taxonomy_seed_profile"]
+__all__ = ["random_seed_profile", "seed_profile", "taxonomy_seed_profile"]
 
 _Wholes = npt.NDArray[np.int64]
+
+
+def seed_profile(
+    parent: Sequence[int] | Integers,
+    prior: Sequence[float] | Floats,
+    leaf_mass: Sequence[float] | Floats,
+    cost: Sequence[float] | Floats,
+    wealth: float,
+) -> SeedProfile:
+    """A seed profile from its tree, parents first, and the (unnormalised) preferences of its leaves."""
+    parents = np.asarray(parent, np.int32)
+    priors, costs = np.asarray(prior, np.float64), np.asarray(cost, np.float64)
+    mass = np.array(leaf_mass, np.float64)
+    mass[parents[1:]] = 0.0
+    mass /= mass.sum()
+    expected = float(np.sum(mass * -np.log(priors)))
+    for position in range(len(parents) - 1, 0, -1):
+        mass[parents[position]] += mass[position]
+    lca = 0
+    while len(children := np.flatnonzero(parents == lca)) == 1:
+        lca = int(children[0])
+    nodes = np.arange(len(parents), dtype=np.int32)
+    return SeedProfile(nodes, parents, priors, mass, costs, float(wealth), lca, expected)
 
 
 def random_seed_profile(
@@ -57,7 +81,7 @@ def random_seed_profile(
         if topic > 0:
             cost[parent[topic]] += cost[topic] * prior[topic] / prior[parent[topic]]
     weights = random.exponential(1.0, size) + 1e-6
-    return SeedProfile.from_arrays(parent, prior, weights, cost, float(sensitivity.sum() + hidden.sum()))
+    return seed_profile(parent, prior, weights, cost, float(sensitivity.sum() + hidden.sum()))
 
 
 def taxonomy_seed_profile(

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.device_quality import uscore
 
-from tacit.device import UserProfile, borda_fusion, interest_scores, rerank, topic_scores, uscore
+from tacit.device import UserProfile, borda_fusion, interest_scores, rerank, topic_scores
 from tacit.device.profile.construction import SMOOTHING, detect_topic, discriminative_bayes
 from tacit.device.profile.repository import TopicIndex
 from tacit.retrieval import Document

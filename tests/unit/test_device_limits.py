@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.specimens.optimum import optimal
+from benchmarks.specimens.seed_profiles import seed_profile
 
 from tacit import InputError, ParameterError
 from tacit.device import Algorithm, SeedProfile, generalise
@@ -23,21 +24,12 @@ def star(leaves: int) -> SeedProfile:
     sensitivity = random.exponential(1.0, leaves) + 0.1
     cost = np.concatenate(([float(np.sum(sensitivity * prior[1:]))], sensitivity))
     mass = np.concatenate(([0.0], random.exponential(1.0, leaves)))
-    return SeedProfile.from_arrays([-1, *[0] * leaves], prior, mass, cost, float(sensitivity.sum()))
+    return seed_profile([-1, *[0] * leaves], prior, mass, cost, float(sensitivity.sum()))
 
 
 def test_the_optimum_refuses_what_would_not_end() -> None:
     with pytest.raises(InputError, match="partial solutions"):
         optimal(star(14), 0.4, limit=20)
-
-
-def test_a_seed_profile_must_be_a_tree_with_priors_and_preferences() -> None:
-    with pytest.raises(ParameterError, match="root first"):
-        SeedProfile.from_arrays([0, -1], [1, 1], [1, 1], [0, 0], 0)
-    with pytest.raises(ParameterError, match="prior"):
-        SeedProfile.from_arrays([-1, 0], [1, 0], [1, 1], [0, 0], 0)
-    with pytest.raises(ParameterError, match="preference"):
-        SeedProfile.from_arrays([-1, 0], [1, 0.5], [1, 0], [0, 0], 0)
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan")])
@@ -47,7 +39,7 @@ def test_delta_must_be_a_share(delta: float) -> None:
 
 
 def test_without_sensitive_topics_everything_may_be_exposed() -> None:
-    seed = SeedProfile.from_arrays([-1, 0, 0], [1, 0.4, 0.2], [0, 1, 2], [0, 0, 0], 0.0)
+    seed = seed_profile([-1, 0, 0], [1, 0.4, 0.2], [0, 1, 2], [0, 0, 0], 0.0)
     result = generalise(seed, 0.0)
     assert result.risk == 0.0
     assert result.topics.tolist() == [0, 1, 2]

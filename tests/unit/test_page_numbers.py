@@ -9,7 +9,7 @@ from tacit.web.site.site import _pages
 
 @pytest.mark.parametrize(
     ("documents", "written"),
-    [(12_345.6, "12,346"), (1_000, "1,000"), (10, "10"), (4.013, "4"), (0.607, "0.6"), (0.01, "0.1")],
+    [(12_345.6, "12,346 pages"), (10, "10 pages"), (4.013, "4 pages"), (1.2, "1 page"), (0.01, "1 page")],
 )
-def test_pages_are_whole_numbers_or_tenths(documents: float, written: str) -> None:
+def test_pages_are_whole_numbers(documents: float, written: str) -> None:
     assert _pages(documents) == written

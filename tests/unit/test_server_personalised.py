@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit import InputError
 from tacit.errors import TaxonomyError
-from tacit.retrieval.personalised import exposed_leaves, rank_by_topics
+from tacit.retrieval.personalised import rank_by_topics
 from tacit.retrieval.topic_vectors import load_topic_vectors, wordnet_topic_vectors
 from tacit.taxonomy import TopicTree, load_wordnet
 
@@ -38,20 +37,12 @@ def test_results_near_the_exposed_topics_come_first() -> None:
     assert rank_by_topics("java", [], [COFFEE]) == []
 
 
-def test_preferences_weigh_the_exposed_topics() -> None:
-    both = [COFFEE, ISLAND]
-    assert rank_by_topics("java", RESULTS, both, {COFFEE: 0.9, ISLAND: 0.1})[0] == 2
-    assert rank_by_topics("java", RESULTS, both, {COFFEE: 0.1, ISLAND: 0.9})[0] == 1
-    leaves, shares = exposed_leaves(both)
-    assert len(leaves) == 2
-    assert shares.tolist() == [0.5, 0.5]
-
-
-def test_what_is_told_is_checked() -> None:
+def test_several_topics_weigh_alike_and_unknown_ones_are_refused() -> None:
+    both = rank_by_topics("java", RESULTS, [COFFEE, ISLAND, "Top/Food & Drink"])
+    assert both[2] == 0
+    assert both == rank_by_topics("java", RESULTS, [ISLAND, COFFEE])
     with pytest.raises(TaxonomyError):
         rank_by_topics("q", RESULTS, ["Top/Nowhere"])
-    with pytest.raises(InputError, match="0 or more"):
-        exposed_leaves([COFFEE], {COFFEE: float("nan")})
 
 
 def test_topics_known_by_name_find_texts_about_them() -> None:

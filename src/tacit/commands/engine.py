@@ -25,7 +25,7 @@ def serve(
     """Serve the embedded engine over HTTP until Ctrl-C. Nothing that is asked is kept or logged.
 
     GET /search?q=… answers {"results": [{"url", "title", "content"}, …]}. POST /search with {"query",
-    "topics", "preferences"} personalises the answer by the exposed topics.
+    "topics"} personalises the answer by the topics that were sent.
     """
     from tacit.retrieval import EmbeddedEngine
     from tacit.web.engine_service import EngineService, engine_application, read_documents

@@ -21,7 +21,7 @@ from tacit.device.profile.repository import (
 from tacit.device.profile.store import ProfileStore
 from tacit.device.profile.user import SeedProfile, UserProfile
 from tacit.device.ranking.attention import Placement
-from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores, uscore
+from tacit.device.ranking.rerank import borda_fusion, interest_scores, rerank, topic_scores
 from tacit.device.sending.decision import Decision, OnlineProfiler, RuntimeProfile
 from tacit.device.sending.exposure import ExposureLedger, Protection
 
@@ -30,5 +30,5 @@ __all__ = [
     "ProfileStore", "Protection", "Repository", "RuntimeProfile", "SeedProfile", "SourceDocument",
     "TopicDocuments", "UserProfile", "add_documents", "borda_fusion", "browsing_history", "build_profile",
     "clicked_documents", "generalise", "interest_scores", "load_repository", "rerank",
-    "taxonomy_repository", "topic_scores", "uscore", "wordnet_repository",
+    "taxonomy_repository", "topic_scores", "wordnet_repository",
 ]  # fmt: skip

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from tacit.device.generalise.algorithms import Algorithm
 from tacit.device.profile.arrays import Bags
-from tacit.device.profile.construction import history_documents
+from tacit.device.profile.construction import build_profile, history_documents
 from tacit.device.profile.history import (
     FILING,
     ClickedPage,
@@ -57,20 +56,14 @@ from tacit.validation import member, place, real
 
 
 def check_query(query: object) -> None:
-    """Refuse what is no query."""
     if not isinstance(query, str):
         raise InputError("a query must be text.")
 
 
 def check_results(query: object, results: object) -> None:
-    """Refuse what are no results of a query."""
     check_query(query)
     if isinstance(results, str | bytes | Mapping) or not isinstance(results, Sequence):
         raise InputError("results must be a list of mappings with url, title and snippet.")
-
-
-_BATCH = 200
-"""How many pages :meth:`Guard.learn` stores in one transaction."""
 
 
 class Guard(Displayed):
@@ -141,7 +134,6 @@ class Guard(Displayed):
         self.close()
 
     def close(self) -> None:
-        """Close the profile file."""
         self._store.close()
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -234,7 +226,8 @@ class Guard(Displayed):
         """Remember that the person opened ``result`` after ``query``; gives the click's number."""
         check_query(query)
         with self._lock:
-            numbers = self._history.add(self._documents([(query, result, time or datetime.now(UTC))]))
+            page = _source(query, result, time or datetime.now(UTC))
+            numbers = self._history.add(history_documents(self._store, self._repository, [page]))
             if not numbers:
                 raise InputError("this very click is in the history already.", "Give it its own time.")
             return numbers[0]
@@ -257,13 +250,9 @@ class Guard(Displayed):
         Returns:
             How many were new.
         """
-        new = 0
-        remaining = iter(pages)
-        while batch := list(islice(remaining, _BATCH)):
-            with self._lock:
-                new += len(self._history.add(self._documents(batch)))
-            advance(len(batch))
-        return new
+        sources = (_source(*page) for page in pages)
+        report = build_profile(self._store, self._repository, sources, advance)
+        return report.filed + report.unplaced
 
     def history(self, *, limit: int = 100, offset: int = 0) -> list[ClickedPage]:
         """The documents of the history, newest first, and which of them have no influence on what leaves."""
@@ -438,23 +427,11 @@ class Guard(Displayed):
 
     # -- inside --------------------------------------------------------------------------------------
 
-    def _documents(
-        self, pages: Sequence[tuple[str, Mapping[str, Any], datetime | None]]
-    ) -> list[HistoryDocument]:
-        sources = []
-        for query, result, moment in pages:
-            text_of(result)  # refuses what is no result
-            url, title, snippet = (str(result.get(name) or "") for name in ("url", "title", "snippet"))
-            sources.append(SourceDocument(url, title, moment, snippet, query))
-        return history_documents(self._store, self._repository, sources)
-
     def _refresh(self) -> None:
-        """Bring everything in memory into step with the file."""
         self._index.refresh()
         self._pages.refresh(self._store.sensitivity() if self._people else ())
 
     def _clicks(self, limit: int, offset: int, passed: Mapping[int, bool]) -> list[ClickedPage]:
-        """The documents of the history, newest first."""
         rows = self._store.connection.execute(
             "SELECT number, time, query, url, title, topics, concept FROM document "
             "ORDER BY time DESC, number DESC LIMIT ? OFFSET ?",
@@ -488,11 +465,16 @@ class Guard(Displayed):
 
 
 def _share(name: str, value: Any) -> float:
-    """A number in [0, 1]."""
     number = real(name, value, "in [0, 1]")
     if not 0 <= number <= 1:
         raise ParameterError.outside(name, number, "in [0, 1]")
     return number
+
+
+def _source(query: str, page: Mapping[str, Any], moment: datetime | None) -> SourceDocument:
+    text_of(page)  # refuses what is no result
+    url, title, snippet = (str(page.get(name) or "") for name in ("url", "title", "snippet"))
+    return SourceDocument(url, title, moment, snippet, query)
 
 
 def _forgotten(documents: Sequence[HistoryDocument]) -> Forgotten:

@@ -16,7 +16,6 @@ _TOGETHER = (
     {"CJK", "BOPOMOFO", "LATIN"},
 )
 _LIKE_LATIN = frozenset("аеорсухіјѕԁһӏԛԝᴦгпкѵүɡıοαρνυικτμωհոսզց")
-"""Letters of other scripts that look like Latin ones."""
 _LONGEST_STEP = 40
 _MOST_STEPS = 4
 

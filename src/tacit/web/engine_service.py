@@ -1,10 +1,9 @@
 """A Tacit search server: the embedded engine behind HTTP, which takes a generalised profile with a query.
 
-``GET /search?q=…`` answers anyone, without personalisation. ``POST /search`` with ``{"query", "topics",
-"preferences"}`` personalises on the server's side, as the paper has it (section 7.5): results are scored by
-their similarity to the exposed topics, and fused with the engine's own order. ``person``, the region that a
-pool discloses of somebody's data, in words, brings results forward that mention it. Nothing about a request
-is kept or logged.
+``GET /search?q=…`` answers anyone, without personalisation. ``POST /search`` with ``{"query", "topics"}``
+personalises on the server's side, as the paper has it (section 7.5): results are scored by their similarity
+to the exposed topics, and fused with the engine's own order. ``person``, the region that a pool discloses of
+somebody's data, in words, brings results forward that mention it. Nothing about a request is kept or logged.
 """
 
 import gzip
@@ -84,7 +83,6 @@ class EngineService:
         self,
         query: str,
         topics: Sequence[str] = (),
-        preferences: dict[str, float] | None = None,
         count: int = 20,
         person: dict[str, str] | None = None,
     ) -> list[dict[str, Any]]:
@@ -94,7 +92,7 @@ class EngineService:
         order = list(range(len(found)))
         if topics and found:
             try:
-                order = rank_by_topics(query, texts, topics, preferences)
+                order = rank_by_topics(query, texts, topics)
             except TaxonomyError as error:
                 raise InputError("a topic of the profile is not in this server's taxonomy.") from error
         if person and found:
@@ -130,21 +128,17 @@ def engine_application(service: EngineService) -> Starlette:
     return Starlette(routes=[Route("/search", ask, methods=["GET", "POST"])])
 
 
-async def _question(request: Request) -> tuple[str, list[str], dict[str, float], int, dict[str, str]]:
+async def _question(request: Request) -> tuple[str, list[str], int, dict[str, str]]:
     if request.method == "GET":
         asked: dict[str, Any] = dict(request.query_params) | {"query": request.query_params.get("q", "")}
     else:
         asked = await read_object(request, _LARGEST_BODY)
     query: Any = asked.get("query")
     topics, person = asked.get("topics", []), asked.get("person", {})
-    preferences: Any = asked.get("preferences", {})
-    weights = preferences.values() if isinstance(preferences, dict) else [None]
     if not _is_text(query):
         raise InputError(f"query must be text of at most {_LONGEST_QUERY:,} characters.")
     if not isinstance(topics, list) or len(topics) > _MOST_TOPICS or not all(map(_is_text, topics)):
         raise InputError(f"topics must be a list of at most {_MOST_TOPICS:,} labels.")
-    if not all(type(one) in (int, float) for one in weights):
-        raise InputError("preferences must name a number for each label.")
     known = isinstance(person, dict) and len(person) <= _MOST_ATTRIBUTES
     if not known or not all(map(_is_text, person.values())):
         raise InputError(f"person must name a text for each of at most {_MOST_ATTRIBUTES} attributes.")
@@ -154,7 +148,7 @@ async def _question(request: Request) -> tuple[str, list[str], dict[str, float],
         raise InputError("count must be a whole number.") from error
     if not 1 <= count <= 100:
         raise InputError(f"count must be in [1, 100]; found {count}.")
-    return query, topics, preferences, count, person
+    return query, topics, count, person
 
 
 def _is_text(value: object) -> bool:

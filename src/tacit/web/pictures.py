@@ -15,7 +15,6 @@ from tacit.web.engines.client import EngineClient, Recorder, names_local_address
 from tacit.web.engines.interface import EngineDescription, outgoing_request
 
 _LARGEST = 1_500_000
-"""Bytes of a picture."""
 _WIDEST = 4_000
 """Pixels along one side: a small file can claim to be a huge picture."""
 _SECONDS = 4.0
@@ -53,7 +52,6 @@ def _measured(content: bytes) -> tuple[str, int, int]:
 
 
 def _jpeg_sides(content: bytes) -> tuple[int, int]:
-    """Width and height in the first frame's header."""
     at = 2
     while content[at] == 0xFF:
         marker = content[at + 1]
@@ -66,7 +64,6 @@ def _jpeg_sides(content: bytes) -> tuple[int, int]:
 
 
 def may_be_shown(picture: str, engine: EngineDescription, *, from_anywhere: bool) -> bool:
-    """Whether the page may show a picture that this engine named."""
     if picture.startswith("data:") or _with_engine(picture, engine):
         return True
     host = urlsplit(picture).hostname or ""

@@ -22,7 +22,6 @@ from tacit.web.addresses import ascii_host, table
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(\.(?!-)[a-z0-9-]{1,63})*")
 _LONGEST = 500
 _STEP = 6.5
-"""By how many places a rule raises or lowers a result."""
 
 _Item = TypeVar("_Item")
 
@@ -37,8 +36,6 @@ class Action(StrEnum):
 
 
 class SiteRule(NamedTuple):
-    """One rule."""
-
     pattern: str
     action: Action
 
@@ -63,8 +60,6 @@ def check_pattern(pattern: str) -> str:
 
 
 class RuleBook:
-    """Rules by their patterns."""
-
     def __init__(self, rules: Mapping[str, Action]) -> None:
         self.rules = dict(rules)
 
@@ -133,12 +128,9 @@ class Bang(NamedTuple):
     """A query and what its bang says."""
 
     query: str
-    """Without the bang."""
     leave: str = ""
-    """The address that it leads to, if it leads away."""
     category: str = ""
     first: bool = False
-    """Whether it leads to the first result."""
     handed: str = ""
     """The bang, where an engine that knows bangs is to read it."""
 

@@ -40,12 +40,10 @@ class FusedResult:
 
     result: interface.SearchResult
     address: str
-    """The canonical address of its page."""
     ranks: dict[str, int] = field(default_factory=dict)
 
 
 def canonical_address(url: str) -> str:
-    """The canonical address of a page: what its addresses have in common."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.")
     port = f":{parts.port}" if parts.port not in {None, 80, 443} else ""
@@ -89,7 +87,6 @@ class EngineTurn:
     protection: Protection | None = None
     """What was decided about the profile; None for an engine in this process."""
     sent: list[bytes] = field(default_factory=list)
-    """The requests, as they were written."""
     answer: interface.Answer = field(default_factory=lambda: interface.Answer(""))
 
 
@@ -104,10 +101,8 @@ class ShownResult(NamedTuple):
     engines: tuple[str, ...]
     rank: int
     was: int
-    """Its rank before personalisation."""
     reason: str
     because: tuple[ClickedPage, ...] = ()
-    """The pages that raise it most."""
     alike: bool = False
     """Whether a person sees why: they share words with it, or it is one of them."""
     rule: SiteRule | None = None
@@ -122,7 +117,6 @@ class AnswerBatch:
     turns: tuple[EngineTurn, ...]
     fused: tuple[FusedResult, ...]
     plain: tuple[FusedResult, ...]
-    """In the order without any profile."""
 
 
 @dataclass(frozen=True)
@@ -140,19 +134,16 @@ class FoundPage:
     plain: tuple[ShownResult, ...] = ()
     blocked: int = 0
     more: bool = True
-    """Whether the engines may have more results."""
     milliseconds: float = 0.0
     arranged: int = -1
     """The number of changes after which the order was made."""
 
     @cached_property
     def turns(self) -> tuple[EngineTurn, ...]:
-        """Everything that was asked for these results."""
         return tuple(turn for batch in self.batches for turn in batch.turns)
 
     @cached_property
     def risen(self) -> int:
-        """The number of results that moved up."""
         return sum(shown.rank < shown.was for shown in self.personal)
 
     @cached_property
@@ -162,11 +153,9 @@ class FoundPage:
 
     @cached_property
     def asides(self) -> tuple[interface.Aside, ...]:
-        """All that engines said beside their first results."""
         return tuple(turn.answer.aside for turn in self.batches[0].turns)
 
     def result(self, number: int) -> ShownResult | None:
-        """The result of that number."""
         return next((shown for shown in self.plain if shown.number == number), None)
 
 
@@ -179,8 +168,6 @@ class Choices(NamedTuple):
 
 
 class SearchService:
-    """Runs searches."""
-
     def __init__(
         self,
         guard: Guard,
@@ -199,7 +186,6 @@ class SearchService:
         self.client = EngineClient(proxy=proxy)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self.client.close()
 
     def forget_pages(self) -> None:
@@ -219,14 +205,12 @@ class SearchService:
     def known(
         self, query: str, wanted: interface.Wanted = interface.FIRST_PAGE, handed: str = ""
     ) -> FoundPage | None:
-        """Look up the latest page for a query, if it is not too old."""
         found = self._pages.get((query, wanted, handed))
         return found if found is not None and _is_fresh(found) else None
 
     async def search(
         self, query: str, choices: Choices, wanted: interface.Wanted = interface.FIRST_PAGE, handed: str = ""
     ) -> FoundPage:
-        """Ask all engines and arrange what they answer."""
         begun, changes = time.monotonic(), self._changes
         page = FoundPage(secrets.token_urlsafe(12), query, wanted, handed, begun)
         page = await self._longer(page, choices)
@@ -293,7 +277,6 @@ class SearchService:
     async def _ask(
         self, page: FoundPage, engines: Sequence[interface.EngineDescription], wanted: interface.Wanted
     ) -> AnswerBatch:
-        """Ask all engines that have what is wanted."""
         turns = [EngineTurn(engine) for engine in engines if engine.enabled and _has(engine, wanted)]
         await asyncio.gather(*(self._take(turn, page, wanted) for turn in turns))
         answers = [turn.answer for turn in turns]
@@ -360,7 +343,6 @@ class _Alike(NamedTuple):
     words: tuple[str, ...]
     """What they share, beside the query's words."""
     itself: bool
-    """Whether the result itself is one of them."""
 
 
 def _alike(query: str, one: FusedResult, because: Sequence[ClickedPage]) -> _Alike:
@@ -380,7 +362,6 @@ class _Arrangement:
     rules: RuleBook
     numbers: dict[str, int]
     first: int
-    """How many results stand before these."""
 
     def made(self, placed: Sequence[Placement]) -> tuple[list[ShownResult], list[ShownResult]]:
         """The results in personal order and in the engines' order, without those that rules block."""

@@ -62,7 +62,6 @@ class PageState:
         self.path.chmod(0o600)
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._connection.close()
 
@@ -78,12 +77,10 @@ class PageState:
                 yield self._connection
 
     def rows(self, selection: str, parameters: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT."""
         with self._lock:
             return self._connection.execute(selection, parameters).fetchall()
 
     def setting(self, key: str) -> str | None:
-        """A stored setting."""
         found = self.rows("SELECT value FROM page_setting WHERE key = ?", (key,))
         return str(found[0][0]) if found else None
 
@@ -92,7 +89,6 @@ class PageState:
         return json.loads(self.setting(key) or "{}")
 
     def set(self, key: str, value: str) -> None:
-        """Store a setting."""
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO page_setting VALUES (?, ?)", (key, value))
 
@@ -107,15 +103,12 @@ class PageState:
 
 @dataclass(frozen=True)
 class SentRequest:
-    """One transmission."""
-
     number: int
     engine: str
     time: datetime
     exposure: int | None
     """The entry of the exposure ledger that it belongs to."""
     address: str
-    """Where it went: scheme, host and port."""
     wire: bytes
 
     @property
@@ -140,7 +133,6 @@ class SentRequests:
             )
 
     def all(self, limit: int = -1, offset: int = 0) -> list[SentRequest]:
-        """The requests, newest first."""
         rows = self._state.rows(
             "SELECT number, engine, time, exposure, address, bytes FROM page_sent "
             "ORDER BY number DESC LIMIT ? OFFSET ?",
@@ -149,7 +141,6 @@ class SentRequests:
         return [SentRequest(n, e, datetime.fromisoformat(t), x, a, bytes(b)) for n, e, t, x, a, b in rows]
 
     def count(self) -> dict[str, int]:
-        """Count the requests that each engine got."""
         return dict(
             self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY engine")
         )
@@ -163,7 +154,6 @@ class Settings:
     """Choices with their defaults."""
 
     personalise: bool = True
-    """Whether results are reranked on the device."""
     remember_clicks: bool = True
     strip_tracking: bool = True
     own_suggestions: bool = True
@@ -198,7 +188,6 @@ def load_settings(state: PageState) -> Settings:
 
 
 def save_settings(state: PageState, settings: Settings) -> None:
-    """Store the choices."""
     state.set("settings", json.dumps(asdict(settings)))
 
 
@@ -220,7 +209,6 @@ def save_engine(state: PageState, engine: EngineDescription) -> EngineDescriptio
 
 
 def remove_engine(state: PageState, name: str) -> None:
-    """Take an engine out of the list."""
     kept = [one for one in engines(state) if one.name != name]
     if not kept:
         raise InputError("one engine must stay.", "Add another first.")
@@ -240,7 +228,6 @@ def stored_rules(state: PageState) -> dict[str, Action]:
 
 
 def save_rules(state: PageState, rules: Mapping[str, Action]) -> None:
-    """Store the site rules."""
     state.set("rules", json.dumps(rules))
 
 

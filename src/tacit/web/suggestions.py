@@ -26,8 +26,6 @@ def is_sensitive(query: str) -> bool:
 
 
 class Suggestions:
-    """What may be meant by the beginning of a query."""
-
     def __init__(
         self,
         state: PageState,
@@ -77,7 +75,6 @@ class Suggestions:
         return list(found)[:limit]
 
     def remember(self, query: str, time: str) -> None:
-        """Count a query of the person's own."""
         text = normalise(query)
         if not text or len(text) > 200:
             return

@@ -65,14 +65,12 @@ class Algorithm(StrEnum):
     GREEDY_IL = "greedy-il"
     """The paper's GreedyIL: prune the leaf with the smallest information loss."""
     GREEDY_DP = "greedy-dp"
-    """The paper's GreedyDP: the same choices, everything recomputed."""
 
 
 class Step(NamedTuple):
     """One step of a generalisation."""
 
     topic: int
-    """The topic cut away, with what was below it; a number of the taxonomy."""
     loss: float
     """Information lost, as a difference of PG; negative where a topic was put back."""
 
@@ -87,17 +85,13 @@ class Generalisation:
     algorithm: Algorithm
     delta: float
     power: float
-    """DP(q, G) of equation 12."""
     risk: float
-    """risk(q, G) of equation 15."""
     order: Integers
     """The positions cut away, in order."""
     losses: Floats
-    """The information loss of each."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps taken from the seed profile to this one."""
         topics = self.seed.node[self.order].tolist()
         return tuple(Step(topic, loss) for topic, loss in zip(topics, self.losses.tolist(), strict=True))
 

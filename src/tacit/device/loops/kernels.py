@@ -5,32 +5,14 @@ stand before their children, so that one backward pass aggregates bottom-up. Scr
 caller wherever a loop runs for every query: allocating inside a loop costs more to compile than the loop
 itself.
 
-**GreedyDP** (section 5.3.2) prunes the leaf that leaves the most discriminating power, down to the root:
-every iteration evaluates the full discriminating power and risk of every candidate profile, and the best
-profile within the bound is remembered. It makes the same choices as GreedyIL (maximising what is left is
-minimising what is lost) at a far higher cost; it is here as the peer to measure against.
-
-**GreedyIL** (Algorithm 1) prunes the leaf with the smallest information loss until the risk is low enough.
-Its three heuristics: stop as soon as the bound holds, for what follows only loses more (1); the loss of a
-prune is three terms of PG around the parent's shadow (2, equation 16); and it disturbs only the losses of the
-pruned topic's siblings (3). Where the printed algorithm is silent or wrong, this one departs: it takes
-the *smallest* loss; a parent becomes a candidate when it has no child left in G (line 13 asks for "no
-operations on siblings", which is also true of a sibling that still has children). Case C1 is the case C2 with
-an empty shadow and no sibling left, so one formula serves both. Every parent knows its
-cheapest leaf (a prune rescans the siblings, which heuristic 3 has to visit anyway), and the cheapest parent
-is found by a scan: seed profiles have a few hundred topics at most, too few for a queue to matter.
-
-**Greedy by ratio**, the default. GreedyIL prunes whatever loses least, also where nothing is sensitive: such
-prunes cost utility and buy no safety. This algorithm
-
-1. considers cutting any *subtree*, not just a leaf, and only where that lowers the risk of the whole;
-2. cuts where the information lost per unit of risk removed is smallest, counting no more risk than
-   still has to go;
-3. when the bound holds, puts back what fits after all (an early cut may turn out unnecessary), most
-   valuable first.
-
-Theorem 2 makes this sound: a topic that adds no risk is never worth hiding, so only topics at or above
-sensitive ones are ever decided on, and they are few.
+**GreedyDP** (section 5.3.2) evaluates every candidate profile in full; it makes GreedyIL's choices at a far
+higher cost, and is the peer to measure against. **GreedyIL** (Algorithm 1) prunes the leaf with the smallest
+information loss until the bound holds; case C1 is the case C2 with an empty shadow and no sibling left, so
+one formula serves both, and the cheapest parent is found by a scan: seed profiles have a few hundred topics
+at most. **Greedy by ratio**, the default, cuts any *subtree* whose cut lowers the risk of the whole, where
+the information lost per unit of risk removed is smallest (counting no more risk than still has to go), and
+puts back what fits after all, most valuable first. Theorem 2 makes this sound: a topic that adds no risk is
+never worth hiding. Where these depart from the printed algorithms, ``docs/guarantees/device.md`` says why.
 """
 
 import math

@@ -83,7 +83,6 @@ class Bags:
         return len(self.squares)
 
     def extend_packed(self, packed: Sequence[bytes]) -> None:
-        """Append texts whose words were packed."""
         lengths = np.array([len(one) // 4 for one in packed], np.int64)
         self.extend(lengths, *unpack(np.frombuffer(b"".join(packed), "<u4")))
 
@@ -118,7 +117,6 @@ class Bags:
 
     @classmethod
     def of_texts(cls, table: WordTable, texts: Iterable[str]) -> Bags:
-        """Make bags of the given texts."""
         bags = cls(table)
         bags.extend_packed([pack(table, text) for text in texts])
         return bags

@@ -132,15 +132,11 @@ class BuildReport:
     filed: int
     """Counted under their topics now."""
     known: int
-    """Counted before, and skipped."""
     unplaced: int
     """About no topic of the taxonomy, as far as their words tell."""
     created: bool = False
-    """Whether the profile file is new."""
     topics: int = 0
-    """Topics in the profile now."""
     documents: float = 0.0
-    """Documents in the profile now."""
 
 
 def add_documents(

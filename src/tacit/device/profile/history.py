@@ -52,8 +52,6 @@ def filing_shares(filing: Filing) -> tuple[npt.NDArray[np.int32], npt.NDArray[np
 
 
 class History:
-    """The documents in a profile file."""
-
     def __init__(self, store: ProfileStore) -> None:
         self._store = store
 
@@ -129,7 +127,6 @@ class History:
 
 
 NEAREST = 30
-"""How many topics are kept of a document."""
 
 PAGE = np.dtype(
     [("number", "<i8"), ("topics", "<i4", NEAREST), ("scores", "<f4", NEAREST), ("concept", "i1")]
@@ -143,7 +140,6 @@ _CHUNK = 5_000
 def page_rows(
     numbers: Iterable[int], filings: Sequence[Filing], concepts: Iterable[int]
 ) -> npt.NDArray[np.void]:
-    """Make rows of type :data:`PAGE`."""
     rows = np.zeros(len(filings), PAGE)
     rows["number"], rows["concept"], rows["topics"] = list(numbers), list(concepts), -1
     for topics, scores, filing in zip(rows["topics"], rows["scores"], filings, strict=True):
@@ -223,7 +219,6 @@ class ClickedPage:
     url: str
     title: str
     topics: tuple[str, ...] = ()
-    """The topics it is most likely about, best first."""
     withheld: bool = False
     """Whether it may be about something sensitive or marked, so that it has no influence on anything that
     leaves."""
@@ -244,7 +239,6 @@ class TopicNode:
     protected: bool
     """Whether it is sensitive, or lies below a topic that is."""
     children: int
-    """How many topics lie directly below."""
 
 
 @dataclass(frozen=True)
@@ -255,6 +249,5 @@ class Forgotten:
     exposures: int = 0
     topics: int = 0
     warnings: tuple[str, ...] = field(default=())
-    """What forgetting cannot undo, in words."""
     documents: tuple[HistoryDocument, ...] = field(default=(), repr=False)
     """What was removed, in memory only, so that :meth:`Guard.restore` can put it back."""

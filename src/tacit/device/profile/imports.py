@@ -98,8 +98,6 @@ _PLACES = {
 
 @dataclass(frozen=True)
 class BrowserHistory:
-    """A history found on this machine."""
-
     browser: str
     profile: str
     path: Path
@@ -117,7 +115,6 @@ def browser_histories(home: Path | None = None) -> list[BrowserHistory]:
 
 
 def _browser_visits(path: Path) -> Iterator[SourceDocument]:
-    """Read a browser's history file, the oldest page first."""
     with tempfile.TemporaryDirectory(prefix="tacit-history-") as folder:  # made with mode 0700
         copy = Path(folder) / "history"
         shutil.copyfile(path, copy)

@@ -26,7 +26,6 @@ from tacit.text import STOP_WORDS, words
 
 
 def content_words(text: str) -> Counter[str]:
-    """The words of a text that can tell topics apart, with their frequencies."""
     return Counter(word for word in words(text) if word not in STOP_WORDS)
 
 
@@ -79,7 +78,6 @@ class TopicIndex:
 
 
 _NAMES = "topic:"
-"""How the address of a topic's own document begins."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,6 @@ class Repository:
 
     @cached_property
     def index(self) -> TopicIndex:
-        """Word frequencies of all topics (built on first use: seconds for WordNet)."""
         return TopicIndex(self.tree, self.corpus)
 
     @cached_property

@@ -136,7 +136,6 @@ class ProfileStore:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self.connection.close()
 
     @contextmanager
@@ -180,7 +179,6 @@ class ProfileStore:
         return int(row[0]), self._changes
 
     def sensitivity(self) -> dict[int, float]:
-        """sen(s) of every sensitive topic."""
         return self._numbers("SELECT label, sensitivity FROM sensitive")
 
     def _numbers(self, selection: str) -> dict[int, float]:
@@ -193,7 +191,6 @@ class ProfileStore:
         return hashlib.blake2b(text, key=self._key, digest_size=16).digest()
 
     def is_counted(self, digest: bytes) -> bool:
-        """Whether a source document was counted before."""
         row = self.connection.execute("SELECT 1 FROM document WHERE digest = ?", (digest,)).fetchone()
         return row is not None
 
@@ -255,7 +252,6 @@ class ProfileStore:
             )
 
     def protect(self, topic: int, sensitivity: float) -> None:
-        """Make a topic sensitive, or change its sensitivity."""
         with self.transaction() as connection:
             check_requirements(self.tree, {**self.sensitivity(), topic: sensitivity})
             self._changes += 1
@@ -266,7 +262,6 @@ class ProfileStore:
             )
 
     def unprotect(self, topic: int) -> None:
-        """Make a topic no longer sensitive."""
         with self.transaction() as connection:
             self._changes += 1
             gone = connection.execute(

@@ -26,7 +26,7 @@ A leaf is a topic with everything in its shadow, so one formula serves leaves an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -74,40 +74,7 @@ class SeedProfile:
 
     @property
     def arrays(self) -> tuple[Integers, Floats, Floats, Floats, float]:
-        """The arrays that compiled loops work on."""
         return self.parent, self.prior, self.mass, self.cost, self.wealth
-
-    @classmethod
-    def from_arrays(
-        cls,
-        parent: Sequence[int] | Integers,
-        prior: Sequence[float] | Floats,
-        leaf_mass: Sequence[float] | Floats,
-        cost: Sequence[float] | Floats,
-        wealth: float,
-    ) -> SeedProfile:
-        """Build a seed profile from its tree and the (unnormalised) preferences of its leaves."""
-        parents = np.asarray(parent, np.int32)
-        size = len(parents)
-        if size == 0 or parents[0] != -1 or bool(np.any(parents[1:] >= np.arange(1, size))):
-            raise ParameterError("a seed profile must list its root first and parents before children.")
-        priors, costs = np.asarray(prior, np.float64), np.asarray(cost, np.float64)
-        if not bool(np.all(priors > 0)):
-            raise ParameterError.outside("prior", float(priors.min()), "greater than 0 for every topic")
-        mass = np.array(leaf_mass, np.float64)
-        mass[parents[1:]] = 0.0
-        if not mass.sum() > 0:
-            raise ParameterError.outside("preference", 0, "greater than 0 for some leaf")
-        mass /= mass.sum()
-        expected = float(np.sum(mass * -np.log(priors)))
-        for position in range(size - 1, 0, -1):
-            mass[parents[position]] += mass[position]
-        lca = 0
-        while len(children := np.flatnonzero(parents == lca)) == 1:
-            lca = int(children[0])
-        return cls(
-            np.arange(size, dtype=np.int32), parents, priors, mass, costs, float(wealth), lca, expected
-        )
 
 
 LOWEST_SENSITIVITY, HIGHEST_SENSITIVITY = 1e-6, 1e6
@@ -208,11 +175,9 @@ class UserProfile:
 
     @property
     def sensitive(self) -> list[int]:
-        """The sensitive topics that are in the profile."""
         return sorted(topic for topic in self.sensitivity if self.support[topic] > 0)
 
     def as_data(self) -> dict[str, Any]:
-        """Topics and requirements, ready for JSON."""
         return {
             "topics": [
                 {

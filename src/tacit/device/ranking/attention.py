@@ -274,8 +274,6 @@ class Pages(Protocol):
 
 
 class PersonalOrder:
-    """Orders results by a person's history."""
-
     def __init__(self, store: ProfileStore, pages: Pages, attention: Attention) -> None:
         self._store = store
         self._pages = pages
@@ -371,12 +369,9 @@ class Placement:
     """Where a result was put, and why."""
 
     result: dict[str, Any]
-    """The very object that was given."""
     rank: int
-    """Its place now, from 1."""
     was: int
     """Its place in the engine's order, from 1."""
     reason: str
-    """Why it is here, in words for the person."""
     because: tuple[ClickedPage, ...] = ()
     """The documents of the history that say most for it, the strongest first."""

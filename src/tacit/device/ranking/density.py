@@ -47,7 +47,6 @@ class Lift:
     pages: npt.NDArray[np.int64]
     """The places in the history of the pages that speak."""
     weights: _Float32
-    """How much each of them says."""
 
 
 class Density:

@@ -1,9 +1,8 @@
 """Reranking with a profile: at the server with the exposed one, or on the device with all of it (7.5).
 
 Results are scored against the profile, and the final order fuses that ranking with the engine's own by
-Borda count. Three scores:
+Borda count. Two scores (the paper's own, by words, is in ``benchmarks/device_quality.py``):
 
-- :func:`uscore`, the paper's (equation 20): how well the words of a result fit the exposed topics;
 - :func:`topic_scores`, for engines that file documents under topics: how much more likely than in the
   taxonomy at large the exposed profile makes the result's topic, ``ln(Pr(t | q, G) / Pr(t))`` of the
   lowest exposed topic t that covers it. Its expectation is PG (equation 10), the utility that
@@ -16,28 +15,9 @@ What a profile says nothing good about scores 0, and stays in the engine's order
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from tacit.device.loops.kernels import expected_documents
-from tacit.device.profile.construction import SMOOTHING
-from tacit.device.profile.repository import TopicIndex
 from tacit.device.profile.user import PSEUDO_DOCUMENTS, Floats, Integers, UserProfile
 from tacit.taxonomy import TopicTree
-
-
-def uscore(index: TopicIndex, text: str, topics: Integers, smoothing: float = SMOOTHING) -> float:
-    """Score a result's words against the topics of a profile: the sum of dnb(l, t) over them (17, 20).
-
-    The sum is divided by the number of words and topics: dnb adds up over words, and unscaled it ranks
-    short texts first whatever they say.
-    """
-    numbers, frequencies = index.bag(text)
-    if len(numbers) == 0 or len(topics) == 0:
-        return -math.inf
-    inside = index.occurrences(np.asarray(topics, np.int32), numbers)
-    everywhere = index.occurrences(np.zeros(1, np.int32), numbers)
-    scores = np.log((inside + smoothing) / (everywhere + smoothing)) @ frequencies
-    return float(scores.sum() / frequencies.sum() / len(topics))
 
 
 def topic_scores(

@@ -46,7 +46,6 @@ class RuntimeProfile:
 
     @property
     def personalised(self) -> bool:
-        """Whether a profile may be sent with the query."""
         return self.decision is Decision.PERSONALISED
 
     @property
@@ -84,7 +83,6 @@ class OnlineProfiler:
             raise ParameterError.outside("distinct", self.distinct, "a number of 0 or more")
 
     def profile_query(self, query: str) -> RuntimeProfile:
-        """Decide what may go out with ``query``."""
         topics = self.repository.retrieve(query, RETRIEVED)
         mapped = map_topics(self.profile, self.repository.prior, topics)
         if mapped.power >= self.distinct:

@@ -20,11 +20,8 @@ class Protection(Displayed):
     query: str
     upstream: str
     sent: bool
-    """Whether a profile goes out with the query."""
     reason: str
-    """Why, or why not, in words."""
     delta: float
-    """The bound on the risk of this exposure."""
     topics: tuple[str, ...] = ()
     """The labels of the topics that are sent, from the root down; none where the query goes out alone."""
     hidden: tuple[str, ...] = ()
@@ -102,7 +99,6 @@ class Exposure:
     """One query that was sent, and the topics that went with it."""
 
     number: int
-    """The entry's number in the ledger."""
     upstream: str
     time: datetime
     query: str
@@ -119,15 +115,11 @@ class Disclosed:
     upstream: str
     queries: int
     with_topics: int
-    """How many of the queries took topics along."""
     first: datetime
     labels: tuple[str, ...]
-    """All topics that were ever sent."""
 
 
 class ExposureLedger:
-    """The exposures recorded in a profile file."""
-
     def __init__(self, store: ProfileStore) -> None:
         self._store = store
 
@@ -171,7 +163,6 @@ class ExposureLedger:
         return Exposure(number, upstream, datetime.fromisoformat(time), query, risk, labels)
 
     def disclosed(self) -> list[Disclosed]:
-        """Sum up what each upstream was sent, by name."""
         connection = self._store.connection
         labels: dict[str, list[str]] = {}
         for upstream, label in connection.execute(

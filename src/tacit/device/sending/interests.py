@@ -5,19 +5,11 @@ is about a topic that its owner marked: one of its three best topics is marked, 
 A page that passes *supports* its best topic, if F is at least 0.55; topics that pages on other matters
 mention, such as the fruit in a recipe, do not count.
 
-- The **sendable set**: topics supported by at least three pages that passed, and by at least 1 in 100 of
-  them; never a sensitive one, a marked one or its twin, nor a *neighbour*: an innocent topic where texts
-  about sensitive matters land (measured on public texts by ``scripts/build_recogniser.py``).
-- A topic of the set is **near** a query if it lists a word of it and is among the five best topics of the
-  query itself, with F of at least 0.45 and 0.7 of the best; or if a *clear* page holds all the query's words
-  and has the topic among its thirty best, with at least 0.8 of its best. A page is clear if it passed and no
-  sensitive topic has half of its best F: one page alone may decide here, so that one which escaped must not.
-  For a single such page and a query whose words have vectors, F of the query itself must be at least 0.2, and
-  0.3 of its best; always 0.45 where its words are among the thousand commonest or words of searching
-  (*calendar, best, near*), which stand on any page.
-- Near topics rank by ``F(q, t) + 0.8 min(3, such pages)``. At most three go out, each with at least 0.75 of
-  the first; none where the query itself may be about something sensitive. Where nobody can read the query,
-  such pages alone decide.
+The **sendable set** are topics that enough pages support: never a sensitive one, a marked one or its twin, or
+a *neighbour*, an innocent topic where texts about sensitive matters land. Of it go out at most three topics
+near the query, by the rules of ``docs/guarantees/device.md`` (non-interference): its own best topics that
+list one of its words, and the best topics of *clear* pages that hold all its words. Near topics rank by
+``F(q, t) + 0.8 min(3, such pages)``; none go out where the query itself may be about something sensitive.
 
 So what goes out is a function of the query, the pages that passed, the marks, and public data.
 """
@@ -156,7 +148,6 @@ class PassedPages:
         self.pages = np.concatenate((self.pages, new[passed]))
 
     def supports(self, topics: int) -> npt.NDArray[np.int64]:
-        """Count the pages that support each of so many topics."""
         best, scores = best_topics(self.pages)
         return np.bincount(best[(best >= 0) & (scores >= SUPPORTS)], minlength=topics)
 
@@ -211,7 +202,6 @@ class InterestChooser:
         self._attention = attention
 
     def choose(self, query: str) -> Chosen:
-        """Choose the topics for a query."""
         people = people_topics()
         sendable = self._pages.sendable(people)
         if not sendable.any():

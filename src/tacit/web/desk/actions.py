@@ -58,7 +58,6 @@ class Shelf:
 
     @cached_property
     def raw(self) -> list[str]:
-        """Files that may be imported, by their names."""
         found = (path for path in self.home.glob("[A-Za-z0-9_]*") if _RAW.fullmatch(path.name))
         return sorted(path.name for path in found if path.is_file() and not path.is_symlink())
 
@@ -111,7 +110,6 @@ class Field:
     usual: str = ""
     choices: Callable[[Shelf], Sequence[str]] | None = None
     labels: Mapping[str, str] | None = None
-    """What is read in place of a choice's name."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +122,9 @@ class DeskAction:
     fields: tuple[Field, ...]
     words: Callable[[Shelf, Values], list[str]]
     shows: Callable[[Values], str | None] = lambda _values: None
-    """The page that the command will make."""
 
 
 def one(values: Values, name: str) -> str:
-    """The value of a field; empty where there is none."""
     found = values.get(name) or [""]
     return found[0].strip()
 
@@ -181,7 +177,6 @@ def _output(shelf: Shelf, values: Values, *, may_be_there: bool = False) -> str:
 
 
 def price(values: Values) -> list[str]:
-    """ε and δ as options, δ where the mechanism has one."""
     name = _chosen(values, "mechanism", OFFERED)
     has_delta = any(each.name == "delta" for each in fields(mechanism_class(name)))
     epsilon = _number(values, "epsilon")

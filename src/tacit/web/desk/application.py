@@ -66,11 +66,9 @@ class Desk:
     # -- pages ---------------------------------------------------------------------------------------
 
     def data_sets(self, request: Request) -> Response:
-        """Logs, ledgers and releases of the folder."""
         return self.render(request, "data_sets.html.j2", shelf=Shelf(self.home), jobs=self.jobs.all()[:5])
 
     def ledger(self, request: Request) -> Response:
-        """Every charge of a ledger."""
         name = request.path_params["name"]
         found = Shelf(self.home).ledgers.get(name)
         if found is None or isinstance(found, str):
@@ -106,7 +104,6 @@ class Desk:
         )
 
     async def start(self, request: Request) -> Response:
-        """Start the command of a filled form."""
         action = ACTIONS.get(request.path_params["action"])
         if action is None:
             return self.missing(request, None)
@@ -119,7 +116,6 @@ class Desk:
         return self.render(request, "jobs.html.j2", jobs=self.jobs.all())
 
     def job(self, request: Request) -> Response:
-        """A job: its command, its standing, what it says."""
         job = self.jobs.find(request.path_params["name"])
         standing, shows = job.standing, job.asked.get("shows")
         made = shows if standing is JobStanding.DONE and shows and (self.home / shows).is_file() else None
@@ -131,7 +127,6 @@ class Desk:
         return RedirectResponse(f"/jobs/{job.name}", 303)
 
     def page(self, request: Request) -> Response:
-        """A page that a release, an evaluation or an audit made, apart from the desk."""
         asked = Path(request.path_params["path"])
         path = self.home / asked
         inside = path.resolve().is_relative_to(self.home.resolve()) and asked.name.endswith(_PAGES)
@@ -162,12 +157,10 @@ class Desk:
         return answer
 
     def refuse(self, request: Request, kind: str) -> Response:
-        """The page for a browser that is not known, or that another site sent here."""
         return self.render(request, "door.html.j2", 200 if kind == "elsewhere" else 403, kind=kind)
 
 
 def desk_application(desk: Desk) -> Starlette:
-    """The application that serves a desk."""
     return Starlette(
         routes=[
             Route("/", desk.data_sets),

@@ -52,8 +52,6 @@ _STOPPED = 130
 
 
 class JobStanding(StrEnum):
-    """What has become of a job."""
-
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
@@ -82,12 +80,10 @@ class Job:
 
     @property
     def command(self) -> str:
-        """The command as a person would type it."""
         return shlex.join(["tacit", *self.asked["words"]])
 
     @property
     def standing(self) -> JobStanding:
-        """Whether it runs, and if not, how it ended."""
         if self._held():
             return JobStanding.RUNNING
         try:
@@ -99,7 +95,6 @@ class Job:
         return JobStanding.DONE if code == 0 else JobStanding.KILLED if code > 128 else JobStanding.FAILED
 
     def _held(self) -> bool:
-        """Whether a process of the job lives."""
         try:
             handle = os.open(self.folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -145,7 +140,6 @@ class Jobs:
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def all(self) -> list[Job]:
-        """All jobs, the newest first."""
         return [
             Job(path) for path in sorted(self.folder.iterdir(), reverse=True) if _NAME.fullmatch(path.name)
         ]

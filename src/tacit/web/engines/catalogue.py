@@ -162,12 +162,10 @@ class SearXNG(interface.Upstream):
         return interface.outgoing_request("GET", f"{self.address}/search?{given}")
 
     def takes(self, wanted: interface.Wanted) -> bool:
-        """Everything."""
         del wanted
         return True
 
     def suggestions_request(self, typed: str) -> interface.Outgoing:
-        """Ask for completions of what was typed."""
         return interface.outgoing_request("GET", f"{self.address}/autocompleter?q={quote_plus(typed)}")
 
     def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
@@ -294,7 +292,6 @@ class TacitServer(interface.Upstream):
 
 
 EMBEDDED = "embedded"
-"""The kind of the engine inside this process."""
 
 
 @dataclass(frozen=True)

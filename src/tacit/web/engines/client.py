@@ -47,7 +47,6 @@ _CONNECTIONS = 100
 _IDLE = 30.0
 """Seconds for which a connection is kept for the next request."""
 _TRIED = 4
-"""Addresses of a name that are tried, one after the other."""
 _RETRIED = {429, 502, 503, 504}
 _PORTS = {"http": 80, "https": 443}
 _PROXY_ERRORS = (httpcore.ProxyError, socksio.SOCKSError, AssertionError)
@@ -59,7 +58,6 @@ class Limits:
     """What one answer may take."""
 
     body: int = 4_000_000
-    """Bytes of an answer."""
     attempts: int = 3
     redirects: int = 3
     first_pause: float = 0.2
@@ -102,7 +100,6 @@ class EngineClient:
         self._health: dict[str, _Health] = {}
 
     async def close(self) -> None:
-        """Close all connections."""
         for pool in self._pools.values():
             await pool.aclose()
 
@@ -338,7 +335,6 @@ class _Transmission:
         return max(0.0, self.deadline - time.monotonic())
 
     async def trace(self, event: str, _info: object) -> None:
-        """Called by httpcore."""
         self.begun |= event == "http11.send_request_headers.started"
 
 

@@ -98,7 +98,6 @@ class SearchResult:
     date: str = ""
     """When it was published, as YYYY-MM-DD, where the engine says."""
     found_by: tuple[str, ...] = ()
-    """The engines behind this one that found it."""
     picture: str = ""
     """The address of a small picture of it, or the picture itself as a ``data:`` address."""
     note: str = ""
@@ -117,14 +116,12 @@ class Wanted:
     safe: str = ""
     """How strictly to leave out what is not for children: 0, 1 or 2; as the engine does, if empty."""
     page: int = 1
-    """Which part of an engine's results."""
 
 
 CATEGORIES = {"general": "All", "images": "Images", "videos": "Videos", "news": "News"}
 TIMES = {"": "Any time", "day": "Past day", "week": "Past week", "month": "Past month", "year": "Past year"}
 SAFE = {"": "As the engine does", "0": "Off", "1": "Moderate", "2": "Strict"}
 LANGUAGES = {"": "Any language"} | table("languages.txt")
-"""Languages and regions a search can be narrowed to, with their own names."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,6 @@ class Aside:
     suggestions: tuple[str, ...] = ()
     boxes: tuple[InfoBox, ...] = ()
     silent: tuple[str, ...] = ()
-    """The engines behind this one that did not answer."""
     region: tuple[tuple[str, str], ...] | None = None
     """What a pool told of the person's data, by attribute; None where no pool was asked."""
     shared: int = 0
@@ -200,7 +196,6 @@ def clean_results(rows: Iterable[tuple[object, ...]]) -> list[SearchResult]:
 
 
 def _host(address: str) -> str | None:
-    """The host of an address that a page may link to."""
     if _NO_ADDRESS.search(address):
         return None
     try:
@@ -246,7 +241,6 @@ class EngineDescription:
 
 
 FIRST_PAGE = Wanted()
-"""The first results of the whole web."""
 
 
 @dataclass(frozen=True)

@@ -32,16 +32,13 @@ class Approval:
     """One approver's signature under one release."""
 
     manifest: str
-    """SHA-256 of the manifest."""
     approver: str
     time: str
     key: str
-    """The public key, as hexadecimal text."""
     signature: str = ""
 
     @property
     def signed(self) -> bytes:
-        """The bytes that are signed."""
         said = {name: value for name, value in asdict(self).items() if name != "signature"}
         return _PURPOSE + json.dumps(said, sort_keys=True, ensure_ascii=True).encode()
 
@@ -136,7 +133,6 @@ def _loaded(path: Path, kind: str) -> Any:
 
 
 def public_key(path: Path) -> str:
-    """The public key in a file, as hexadecimal text."""
     raw: bytes = _loaded(path, "public").public_bytes_raw()
     return raw.hex()
 
@@ -169,7 +165,6 @@ def approve(folder: Path, key: Path, approver: str, ledger: Path | None = None) 
 
 
 def write_approvals(approvals: Iterable[Approval], path: Path) -> None:
-    """Write approvals as :func:`read_approvals` reads them."""
     form = {"format": 1, "approvals": [asdict(each) for each in approvals]}
     with atomic_file(path) as made:
         made.write_text(json.dumps(form, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

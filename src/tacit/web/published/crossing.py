@@ -29,7 +29,6 @@ from tacit.release.verify import verify_release
 from tacit.web.published.approvals import Approval, approvals_file, read_approvals
 
 RESERVED = frozenset({"assets", "reports", "approvals", "index", "explore", "budget", "check", "site"})
-"""Names of the site's own folders and pages."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _LARGEST_REPORT = 64 << 20
 _WHOLE = 1 << 20
@@ -47,7 +46,6 @@ class Crossed:
 
     @cached_property
     def plan(self) -> Plan[Any]:
-        """What was done, from the manifest."""
         return mechanism_of(self.manifest)
 
     @cached_property
@@ -62,7 +60,6 @@ class Crossed:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What this release alone promises."""
         return Guarantee.from_dict(self.manifest["guarantee"])
 
     @property
@@ -72,7 +69,6 @@ class Crossed:
 
     @property
     def released(self) -> datetime:
-        """When it was made."""
         return datetime.fromisoformat(self.manifest["released"])
 
     @property
@@ -97,7 +93,6 @@ class Crossed:
         return f"all records, as of {self.released:%Y-%m-%d}"
 
     def tables(self) -> dict[str, Any]:
-        """The published tables by name."""
         return {part.table: read_table(self.folder / f"{part.table}.parquet") for part in self.plan.schedule}
 
 

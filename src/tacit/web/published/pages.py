@@ -32,7 +32,6 @@ MARKS = ("index.html", "registry.json", "assets/site.js")
 _SHOWN = 25
 _MEASURES = ("count", "deviation", "fewer_than")
 _FEWEST = 3
-"""Fewer releases have no rhythm."""
 _LATE = 1.5
 """A step of more than this many usual ones has left something out."""
 _SHORTEST = timedelta(hours=12)
@@ -42,18 +41,14 @@ _MOST_NAMED = 200
 
 @dataclass(frozen=True)
 class PublishedSite:
-    """A site that was made."""
-
     folder: Path
     releases: tuple[str, ...]
     missing: tuple[str, ...]
     spent: str
-    """What all charges cost together, in words."""
     files: tuple[str, ...]
     """All that crossed, by its path in the folder."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
         page = str((self.folder / "index.html").resolve())
         listed = {name: list(getattr(self, name)) for name in ("releases", "missing", "files")}
         return {"site": str(self.folder), "page": page, "spent": self.spent, **listed}
@@ -214,7 +209,6 @@ def _number(value: object) -> object:
 
 
 def _sample(table: Any) -> dict[str, Any]:
-    """The first rows of a table as a page shows them."""
     rows = [
         [("withheld" if name == "count" else "") if v is None else " → ".join(v) if isinstance(v, list) else v
          for name, v in row.items()]

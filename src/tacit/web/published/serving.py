@@ -86,7 +86,6 @@ class Sessions:
         self.key = self._db.execute("SELECT account FROM kept WHERE name = 'key'").fetchone()[0]
 
     def begin(self, account: str, role: Role) -> str:
-        """Return the id of a new session."""
         made = secrets.token_urlsafe(32)
         self._keep(made, account, role.value, self.seconds)
         return made
@@ -193,7 +192,6 @@ class SiteServer:
         return answer
 
     def page(self, kind: str, status: int = 200, account: str = "", role: str = "") -> Response:
-        """A page of this server's own."""
         values = {"kind": kind, "account": account, "role": role, "provided": bool(self.sessions)}
         return HTMLResponse(render("tacit.web.published", "account.html.j2", **values), status)
 

@@ -23,8 +23,6 @@ _OWN_FIRST = 3
 
 
 def page_application(site: Site) -> Starlette:
-    """The application that serves a site."""
-
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield

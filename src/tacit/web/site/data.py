@@ -27,8 +27,6 @@ from tacit.web.state import engines, lenses
 
 @dataclass
 class _Import:
-    """An import under way, or done."""
-
     what: str
     done: int = 0
     new: int = 0
@@ -44,7 +42,6 @@ _PATIENCE = 1.5
 
 
 def routes(site: Site) -> list[Route]:
-    """The routes of the data page and of exposure."""
     page, exposure = _DataPage(site), _ExposurePage(site)
     return [
         Route("/exposure", exposure.show),
@@ -67,7 +64,6 @@ class _DataPage:
         self._lock = threading.Lock()
 
     def show(self, request: Request) -> Response:
-        """Show what there is, and what can be done with it."""
         site = self._site
         return site.render(
             request,
@@ -81,11 +77,9 @@ class _DataPage:
         )
 
     def progress(self, _request: Request) -> Response:
-        """Tell the progress of the import."""
         return JSONResponse(asdict(self._latest or _Import("nothing", finished=True)))
 
     def import_file(self, form: FormData) -> Notice:
-        """Import a file that was given to the page."""
         given = form.get("file")
         if not isinstance(given, UploadFile) or not given.filename:
             return Notice("Choose a file first.", problem=True)
@@ -137,7 +131,6 @@ class _DataPage:
             job.finished = True
 
     def export(self, _request: Request) -> Response:
-        """Give everything as one JSON file."""
         text = json.dumps(export_everything(self._site), indent=2, ensure_ascii=False)
         headers = {"Content-Disposition": f'attachment; filename="tacit-{datetime.now().date()}.json"'}
         return Response(text, media_type="application/json", headers=headers)
@@ -194,7 +187,6 @@ def secrets_of(engines: Iterable[EngineDescription]) -> list[str]:
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """A text in which keys are left out."""
     for secret in secrets:
         text = text.replace(secret, LEFT_OUT)
     return text
@@ -240,7 +232,6 @@ class _ExposurePage:
         self._site = site
 
     def show(self, request: Request) -> Response:
-        """Show what each engine received, and the newest requests."""
         site = self._site
         text = request.query_params.get("page", "1")
         part = max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1

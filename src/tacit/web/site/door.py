@@ -39,7 +39,6 @@ class Admission:
         self._known: set[bytes] = set()
         self.port = port
         self.opening = secrets.token_urlsafe(24)
-        """The secret of this start."""
         self.cookie = f"tacit-{port}"
         self.place = f"/at-{self._kept('place', 12)}"
         """The path under which all private pages lie; kept, so that bookmarks and cookies stay good."""
@@ -47,7 +46,6 @@ class Admission:
         """What the browser's search box presents, which sends no cookie; it opens suggestions only."""
 
     def _kept(self, name: str, size: int) -> str:
-        """A secret of the profile file, made once."""
         known = self._state.setting(name)
         if known is None:
             known = secrets.token_urlsafe(size)
@@ -86,15 +84,12 @@ class Admission:
         self._known.clear()
 
     def form_token(self, token: str) -> str:
-        """The token of a form, derived from the cookie."""
         return hmac.new(token.encode(), b"tacit form", hashlib.sha256).hexdigest()
 
     def is_form_token(self, token: str, found: str) -> bool:
-        """Whether a form's token belongs to the cookie."""
         return hmac.compare_digest(self.form_token(token).encode(), found.encode())
 
     def is_suggestion_key(self, found: str) -> bool:
-        """Whether suggestions may be answered."""
         return hmac.compare_digest(self.suggestion_key.encode(), found.encode())
 
 

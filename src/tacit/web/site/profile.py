@@ -14,11 +14,9 @@ _BUSIEST = 24
 _FOUND = 60
 _MOST_TO_MARK = 1_000
 _SEVERAL = 1.5
-"""Pages that make an interest."""
 
 
 def routes(site: Site) -> list[Route]:
-    """The routes of the profile."""
     page = _ProfilePage(site)
     return [
         Route("/profile", page.show),
@@ -35,7 +33,6 @@ class _ProfilePage:
         self._site = site
 
     def show(self, request: Request) -> Response:
-        """Show the person's interests, the topics that a word finds, and what was read."""
         guard = self._site.guard
         word = " ".join(request.query_params.get("find", "").split())[:100]
         return self._site.render(
@@ -53,7 +50,6 @@ class _ProfilePage:
         )
 
     def _for_all(self) -> frozenset[str]:
-        """List the labels of what is sensitive for everybody."""
         root = self._site.guard.topic().label
         return frozenset(f"{root}/{one.name}" for one in self._site.guard.concepts())
 
@@ -91,14 +87,12 @@ class _ProfilePage:
         return Notice(said, lambda: guard.sensitive(label, before))
 
     def forget(self, form: FormData) -> Notice:
-        """Forget every page about a topic."""
         label, guard = str(form.get("topic", "")), self._site.guard
         gone = guard.forget(topic=label)
         said = f"{gone.clicks:,} pages about “{readable_topic(label)}” are forgotten."
         return Notice(said, lambda: guard.restore(gone.documents))
 
     def forget_page(self, form: FormData) -> Notice:
-        """Forget one page of the history."""
         number, guard = str(form.get("number", "")), self._site.guard
         if not (number.isascii() and number.isdigit()):
             raise InputError("say which page to forget.")

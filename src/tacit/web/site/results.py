@@ -34,7 +34,6 @@ _CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 def routes(site: Site) -> list[Route]:
-    """The routes of searching."""
     page = _ResultPages(site)
     return [
         Route("/", page.front),
@@ -65,7 +64,6 @@ class _Choice(NamedTuple):
     plain: bool
     part: int
     size: int
-    """How many results a part has."""
     lens: str
 
 
@@ -85,7 +83,6 @@ class _ResultPages:
         )
 
     async def search(self, request: Request) -> Response:
-        """Show the results of a query."""
         asked = dict(request.query_params)
         if request.method == "POST":
             asked |= {name: str(value) for name, value in (await request.form(max_files=0)).items()}
@@ -166,7 +163,6 @@ class _ResultPages:
         )
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
-        """Make a result's link."""
         base, settings = self._site.admission.place, self._site.settings
         name = _entry_name(one.result.url)
         address = f"{base}/read/{name}" if name else one.result.url
@@ -227,7 +223,6 @@ class _ResultPages:
             self._site.service.rearrange()
 
     async def read(self, request: Request) -> Response:
-        """An entry of the embedded dictionary."""
         wordnet = load_wordnet()
         number = wordnet.find(request.path_params["name"])
         if number is None:

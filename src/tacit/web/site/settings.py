@@ -26,7 +26,6 @@ from tacit.web.state import (
 
 
 def routes(site: Site) -> list[Route]:
-    """The routes of the settings."""
     page = _SettingsPage(site)
     return [
         Route("/settings", page.show),
@@ -44,7 +43,6 @@ class _SettingsPage:
         self._site = site
 
     def show(self, request: Request) -> Response:
-        """Show all choices."""
         site = self._site
         return site.render(
             request,
@@ -73,7 +71,6 @@ class _SettingsPage:
         return Notice("The settings are saved.", lambda: save_settings(self._site.state, before))
 
     def add_engine(self, form: FormData) -> Notice:
-        """Add an engine."""
         given = {name: str(form.get(name, "")).strip() for name in ("name", "carries", "description")}
         data: dict[str, Any] = {name: text for name, text in given.items() if text}
         data |= {name: str(form.get(name, "")).strip() for name in ("kind", "address")}
@@ -84,7 +81,6 @@ class _SettingsPage:
         return Notice(f"Searches go to {engine.name} too from now on.")
 
     def change_engine(self, form: FormData) -> Notice:
-        """Turn an engine on or off, or remove it."""
         name, action = str(form.get("name", "")), str(form.get("action", ""))
         known = {engine.name: engine for engine in self._site.engines}
         if name not in known:
@@ -99,7 +95,6 @@ class _SettingsPage:
         return Notice(f"“{name}” is changed.")
 
     def add_rule(self, form: FormData) -> Notice:
-        """Add a site rule."""
         try:
             action = Action(str(form.get("action", "")))
         except ValueError as error:
@@ -108,7 +103,6 @@ class _SettingsPage:
         return self._ruled(f"From now on: {action} {pattern}.", self._site.rules.rules | {pattern: action})
 
     def remove_rule(self, form: FormData) -> Notice:
-        """Remove a rule."""
         rules = self._site.rules.rules
         kept = {pattern: action for pattern, action in rules.items() if pattern != form.get("pattern")}
         return self._ruled("The rule is removed.", kept)

@@ -51,8 +51,6 @@ class Notice:
 
 
 class Site:
-    """A running search page."""
-
     def __init__(
         self,
         guard: Guard,
@@ -83,7 +81,6 @@ class Site:
             self._environment.get_template(template)
         self.guard.warm_up()
         self.guard.explain("dog", results)
-        self.guard.preview("dog")
         self.suggestions.complete("dog")
 
     @contextmanager
@@ -106,22 +103,18 @@ class Site:
 
     @cached_property
     def settings(self) -> Settings:
-        """The person's choices."""
         return load_settings(self.state)
 
     @cached_property
     def engines(self) -> list[EngineDescription]:
-        """The engines to ask."""
         return list(self.given) or engines(self.state)
 
     @cached_property
     def rules(self) -> RuleBook:
-        """The person's site rules."""
         return RuleBook(stored_rules(self.state))
 
     @property
     def choices(self) -> Choices:
-        """All that a search goes by."""
         return Choices(self.engines, self.rules, self.settings)
 
     def changed(self) -> None:
@@ -144,7 +137,6 @@ class Site:
         return environment
 
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """Render a page."""
         key = request.query_params.get("done", "")
         body = self.fragment(
             template,
@@ -161,7 +153,6 @@ class Site:
         return HTMLResponse(body, status)
 
     def fragment(self, template: str, **values: Any) -> str:
-        """Render a part of a page."""
         return self._environment.get_template(template).render(**values)
 
     def form(self, path: str, handler: Callable[[FormData], Notice], back: str, files: int = 0) -> Route:
@@ -203,7 +194,6 @@ class Site:
             self._notices.clear()
 
     def undo(self, form: FormData) -> Notice:
-        """Undo what a notice tells of."""
         with self._lock:
             notice = self._notices.pop(str(form.get("notice", "")), None)
         if notice is None or notice.undo is None:
