@@ -178,7 +178,9 @@ def group_weights(bundling: Bundling) -> Weights:
     """For everybody, the profile of the group."""
     released = bundling.released
     shape = (len(released), len(bundling.profiles.vocabulary))
-    groups = sparse.csr_array((released.weights, released.terms, released.offsets), shape=shape)
+    groups = sparse.csr_array(
+        (released.holders.astype(np.float32), released.terms, released.offsets), shape=shape
+    )
     return groups[bundling.labels]
 
 

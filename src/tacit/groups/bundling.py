@@ -162,8 +162,10 @@ class Bundling:
         found = []
         for group, size in enumerate(self.sizes.tolist()):
             held = released.held(group)
-            pairs = zip(released.terms[held], released.weights[held], strict=True)
-            found.append(Representative(group, size, {vocabulary[t]: float(f"{w:.6g}") for t, w in pairs}))
+            pairs = zip(released.terms[held].tolist(), released.holders[held].tolist(), strict=True)
+            found.append(
+                Representative(group, size, {vocabulary[t]: float(f"{n / size:.6g}") for t, n in pairs})
+            )
         return found
 
 

@@ -2,16 +2,15 @@
 
 Every figure is an aggregate; the report names no user and no term.
 
-**The Bayesian attacker** of eq. 1 to 3 knows a set V_b of the victim's terms, sees every group's released
-terms with n_t and n, and knows how popular each term is in the whole population (f_t). Terms are taken as
+**The Bayesian attacker** of eq. 2 and 3 knows a set V_b of the victim's terms, sees every group's released
+terms with n_t and n, and knows how popular each term is in the whole population. Terms are taken as
 independent given the group, as the paper does. For a group G_i and a term t,
 
 - P(t in V | V in G_i) is n_t / n where G_i releases t; where it does not, nobody holds t or it was withheld,
   and the attacker can do no better than a_t, the rate at which t is held in all groups that do not release
   it;
 - P(V in G_i | V_b, G) is proportional to n_i times the product of those rates over V_b;
-- the **belief** is eq. 3: the sum over groups that release t of P(V in G_i | V_b, G) n_t / n;
-- the **change** is eq. 1: the same sum over all groups, less the prior f_t.
+- the **belief** is eq. 3: the sum over groups that release t of P(V in G_i | V_b, G) n_t / n.
 
 **The language attacker** (:mod:`tacit.groups.language`) is not bound by p: he is measured, beside himself
 without the groups. The report begins with both.
@@ -43,9 +42,6 @@ from tacit.groups.words import UNIT, Generation
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, words
 
-_BATCH = 32
-_NEGLIGIBLE = 1e-15
-
 
 @dataclass(frozen=True)
 class Attack:
@@ -58,7 +54,6 @@ class Attack:
             victims' own released terms that the attacker did not know.
         belief_above_p: the share of victims about whom eq. 3 is above p for a term of theirs (none under the
             strict criterion).
-        change_max: eq. 1; the largest over all victims and terms.
     """
 
     known_terms: int
@@ -66,7 +61,6 @@ class Attack:
     belief_max: float
     belief_mean: float
     belief_above_p: float
-    change_max: float
 
 
 class Attacker:
@@ -83,24 +77,33 @@ class Attacker:
         holders = np.bincount(bundling.profiles.terms, minlength=terms)
         shown = np.bincount(released.terms, weights=released.holders, minlength=terms)
         present = np.bincount(released.terms, weights=size_of, minlength=terms)
-        self._prior = holders / users  # f_t
         self._absent_rate = (holders - shown) / np.maximum(users - present, 1)  # a_t
         self._group_weight = bundling.sizes / users
 
     def attack(self, known_terms: int, victims: int = 200, seed: int = 0) -> Attack:
         """Attack ``victims`` users drawn at random, each with ``known_terms`` of their terms known."""
-        profiles = self._bundling.profiles
+        bundling, profiles, released = self._bundling, self._bundling.profiles, self._bundling.released
         randomness = np.random.default_rng([seed, known_terms])
         order = profiles.canonical_order(seed)  # so that the victims do not depend on the input's order
         candidates = order[profiles.sizes[order] > known_terms]
         chosen = candidates[np.sort(randomness.permutation(candidates.size)[:victims])]
         if not chosen.size:
-            return Attack(known_terms, 0, 0.0, 0.0, 0.0, 0.0)
-        held = (profiles.terms[profiles.held(user)] for user in chosen)
-        known = [randomness.choice(terms, known_terms, replace=False) for terms in held]
-        return self._summary(known_terms, chosen, known)
+            return Attack(known_terms, 0, 0.0, 0.0, 0.0)
+        largest, own_terms = [], []
+        for user in chosen.tolist():
+            terms = profiles.terms[profiles.held(user)]
+            known = randomness.choice(terms, known_terms, replace=False)
+            belief = self.beliefs(self.posterior(known))
+            belief[known] = 0
+            largest.append(belief.max())
+            shown = released.terms[released.held(bundling.labels[user])]
+            own_terms.append(belief[np.setdiff1d(np.intersect1d(terms, shown), known)])
+        own = np.concatenate(own_terms)
+        above = [(beliefs > bundling.criterion.p).any() for beliefs in own_terms]
+        mean = float(own.mean()) if own.size else 0.0
+        return Attack(known_terms, chosen.size, float(max(largest)), mean, float(np.mean(above)))
 
-    def _posterior(self, known: NDArray[np.int32]) -> NDArray[np.float64]:
+    def posterior(self, known: NDArray[np.int32]) -> NDArray[np.float64]:
         """P(V in G_i | V_b, G) for every group."""
         likelihood = self._group_weight.copy()
         for term in known:
@@ -111,45 +114,10 @@ class Attacker:
             likelihood /= likelihood.sum()  # the true group always has a rate above 0
         return likelihood
 
-    def _beliefs(self, posterior: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Eq. 3 and eq. 1 for each attacker (row) and term."""
-        # Groups that nobody believes in change nothing that a double could show.
-        believed = np.flatnonzero(posterior.max(axis=0) > _NEGLIGIBLE)
-        shares = self._shares if believed.size == posterior.shape[1] else self._shares[believed]
-        weight = posterior[:, believed].T
-        belief = np.asarray((shares.T @ weight).T)
+    def beliefs(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Eq. 3 for each term."""
         # A mean of shares is none above the largest, whatever the rounding.
-        belief = np.minimum(belief, self._shares.data.max(initial=0.0))
-        shown = sparse.csr_array((np.ones_like(shares.data), shares.indices, shares.indptr), shares.shape)
-        releasing = np.asarray((shown.T @ weight).T)
-        change = belief + (1 - releasing) * self._absent_rate - self._prior
-        return belief, change
-
-    def _summary(
-        self, known_terms: int, victims: NDArray[np.int64], known: list[NDArray[np.int32]]
-    ) -> Attack:
-        bundling, profiles, released = self._bundling, self._bundling.profiles, self._bundling.released
-        largest, own_terms, changed = [], [], []
-        for begin in range(0, victims.size, _BATCH):
-            batch = range(begin, min(begin + _BATCH, victims.size))
-            belief, change = self._beliefs(np.array([self._posterior(known[index]) for index in batch]))
-            for line, index in enumerate(batch):
-                belief[line, known[index]] = 0
-                change[line, known[index]] = -1
-                largest.append(belief[line].max())
-                changed.append(change[line].max())
-                shown = released.terms[released.held(bundling.labels[victims[index]])]
-                own = np.intersect1d(profiles.terms[profiles.held(victims[index])], shown)
-                own_terms.append(belief[line, np.setdiff1d(own, known[index])])
-        own = np.concatenate(own_terms)
-        return Attack(
-            known_terms,
-            int(victims.size),
-            float(np.max(largest)),
-            float(own.mean()) if own.size else 0.0,
-            float(np.mean([(beliefs > bundling.criterion.p).any() for beliefs in own_terms])),
-            float(np.max(changed)),
-        )
+        return np.minimum(self._shares.T @ posterior, self._shares.data.max(initial=0.0))
 
 
 KNOWN_TERMS = (0, 1, 5, 10)

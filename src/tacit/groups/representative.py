@@ -37,13 +37,11 @@ class ReleasedTerms:
     Attributes:
         terms: columns of the vocabulary, ascending within a group.
         holders: n_t, how many members hold the term.
-        weights: the representative's weight of the term.
     """
 
     offsets: NDArray[np.int64]
     terms: NDArray[np.int32]
     holders: NDArray[np.int32]
-    weights: NDArray[np.float32]
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -56,7 +54,7 @@ class ReleasedTerms:
         sizes = np.diff(self.offsets)[order]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         at = np.repeat(self.offsets[order] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return ReleasedTerms(offsets, self.terms[at], self.holders[at], self.weights[at])
+        return ReleasedTerms(offsets, self.terms[at], self.holders[at])
 
     def order_by_content(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """An order of the groups that only what is released decides.
@@ -69,7 +67,7 @@ class ReleasedTerms:
             held = self.held(group)
             content = hashlib.blake2b(int(members[group]).to_bytes(8, "little"), digest_size=16)
             content.update(self.terms[held].tobytes())
-            content.update(self.weights[held].tobytes())
+            content.update(self.holders[held].tobytes())
             digests.append(content.digest())
         return np.array(sorted(range(len(self)), key=digests.__getitem__), dtype=np.int64)
 
@@ -77,11 +75,9 @@ class ReleasedTerms:
 def release(groups: Sequence[NDArray[np.integer]], judge: Judge) -> tuple[ReleasedTerms, bool]:
     """Judge every group once more and make its representative; also say whether all hold."""
     judged = [judge.judge(members) for members in groups]
-    shares = [found.holders / len(members) for found, members in zip(judged, groups, strict=True)]
     released = ReleasedTerms(
         np.cumsum([0, *(found.terms.size for found in judged)]),
         np.concatenate([found.terms for found in judged]).astype(np.int32),
         np.concatenate([found.holders for found in judged]).astype(np.int32),
-        np.concatenate(shares).astype(np.float32),
     )
     return released, all(found.holds for found in judged)
