@@ -178,9 +178,8 @@ def group_weights(bundling: Bundling) -> Weights:
     """For everybody, the profile of the group."""
     released = bundling.released
     shape = (len(released), len(bundling.profiles.vocabulary))
-    groups = sparse.csr_array(
-        (released.holders.astype(np.float32), released.terms, released.offsets), shape=shape
-    )
+    shares = (released.holders / np.repeat(bundling.sizes, np.diff(released.offsets))).astype(np.float32)
+    groups = sparse.csr_array((shares, released.terms, released.offsets), shape=shape)
     return groups[bundling.labels]
 
 

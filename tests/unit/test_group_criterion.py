@@ -144,7 +144,6 @@ def test_groups_are_numbered_by_what_they_show_alone() -> None:
             np.array([0, 1, 2]),
             np.array([first, second], np.int32),
             np.array([3, 3], np.int32),
-            np.array([0.3, 0.3], np.float32),
         )
         found.append(released.in_order(released.order_by_content(np.array([10, 10]))).terms.tolist())
     assert found[0] == found[1]
