@@ -11,7 +11,7 @@ from benchmarks.thesis import thesis_suggestion as suggestion
 from tacit.evaluate import data as from_log
 from tacit.evaluate.tasks import index_caching, session_search, substitution
 from tacit.evaluate.tasks import substitution as phrases
-from tacit.evaluate.tasks.index_caching import WordnetFrequencies
+from tacit.evaluate.tasks.index_caching import having
 from tacit.text import words
 from tacit.world import wordnet_corpus
 
@@ -41,7 +41,7 @@ def test_the_defaults_are_what_the_tasks_use() -> None:
 
 def test_document_frequencies_are_shares_of_a_hundred_million_documents() -> None:
     corpus = wordnet_corpus()
-    having = sum("java" in set(words(f"{document.title} {document.text}")) for document in corpus)
-    assert WordnetFrequencies()("java") == pytest.approx(having / len(corpus) * 100_000_000)
+    counted = sum("java" in set(words(f"{document.title} {document.text}")) for document in corpus)
+    assert having("java") == pytest.approx(counted / len(corpus) * 100_000_000)
     # A word that the corpus does not have counts as half a document of it.
-    assert WordnetFrequencies()("xqzzy") == pytest.approx(0.5 / len(corpus) * 100_000_000)
+    assert having("xqzzy") == pytest.approx(0.5 / len(corpus) * 100_000_000)

@@ -1,6 +1,6 @@
 """Results of an evaluation: tables, figures and sentences for a page, rows for a data frame.
 
-Every evaluation (of releases, groups, device, pool, personalised search) gives one :class:`Results`. A
+Every evaluation gives one :class:`Results`. A
 :class:`Figure` is a table with the chart drawn from it.
 """
 
@@ -68,11 +68,7 @@ class Figure:
 
     Args:
         name: of its files.
-        title: what it shows.
-        columns: of the table.
-        rows: of the table, numbers as numbers.
         section: the name of the page's section it belongs to.
-        caption: how to read it.
         draw: makes the chart, a Vega-Lite document; None for a table without one.
     """
 
@@ -132,17 +128,13 @@ class Results:
     ``results.json``; :meth:`to_arrow` and :meth:`to_pandas` give the measurements as a frame.
 
     Args:
-        evaluation: what was evaluated: ``release``, ``groups``, ``device``, ``pool`` or ``personalised``.
-        title: of the page.
+        evaluation: what was evaluated: ``release``, ``series`` or ``personalised``.
         about: how it was measured, in a sentence.
         found: everything, by name, as ``results.json`` has it.
         rows: the measurements, a flat row each.
-        figures: of the page.
         tables: what is printed; the figures unless given.
-        summary: what was found, in sentences.
-        advice: what follows from it, in one sentence.
+        advice: what follows from the summary, in one sentence.
         notes: what a reader must know, in sentences.
-        page: where the page was written, if it was.
     """
 
     evaluation: str

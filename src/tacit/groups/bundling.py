@@ -174,13 +174,8 @@ class Bundler:
     """Groups user profiles until no released term links to a member with more than probability p.
 
     Args:
-        p: the bound, in (0, 1).
-        criterion: ``strict`` (every term, every member) or ``paper`` (an average; see the guarantee page).
+        p, criterion, fewest_holders, fewest_in_group: of the :class:`~tacit.groups.criterion.Criterion`.
         augment: the paper's a: steps of hypernyms added before users are compared, 0 for synonyms only.
-        fewest_holders: how many users of the population must hold a term for it to be released (strict
-            only).
-        fewest_in_group: how many members of a group must hold a term for the group to release it (strict
-            only).
         seed: makes the run reproducible. The result depends on it and the population, not on the order
             in which users come.
     """

@@ -41,11 +41,8 @@ class LanguageAttack:
     Attributes:
         knows: where the attacker's knowledge of language comes from: ``another log`` or ``public text``.
         known_terms: how many terms of the victim are known already.
-        victims: how many people were attacked.
-        without: the share named rightly without the groups.
-        right: with them.
-        gain: the difference, which is what the groups give away.
-        gain_interval: of the difference, 95 %, over victims.
+        without, right: the share named rightly without the groups, and with them.
+        gain: the difference, which is what the groups give away, with its 95 % interval over victims.
         surest_without, surest: the same two of the surest tenth of guesses.
     """
 

@@ -117,8 +117,8 @@ class Attacker:
     def beliefs(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Eq. 3 for each term."""
         # A mean of shares is none above the largest, whatever the rounding.
-        found = np.asarray(self._shares.T @ posterior)
-        return np.minimum(found, self._shares.data.max(initial=0.0))
+        found: Floats = np.asarray(self._shares.T @ posterior)
+        return np.minimum(found, float(self._shares.data.max(initial=0.0)))
 
 
 KNOWN_TERMS = (0, 1, 5, 10)

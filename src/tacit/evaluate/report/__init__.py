@@ -27,8 +27,6 @@ def write_page(
     """Write the page of an evaluation.
 
     Args:
-        results: what it found.
-        path: of the page.
         mode: who may read it, as permission bits.
         banner: what the page says first, and whether it warns.
         note: how to read it.

@@ -17,7 +17,6 @@ class Verdict:
     """From which ε on a task is served.
 
     Args:
-        task: its name.
         epsilon: the least ε tried at and above which some release serves it; None if none does.
         mechanism: the best there.
         most: the largest ε that was tried.
@@ -43,8 +42,6 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
     many people another ε would need.
 
     Args:
-        found: the results.
-        task: its name.
         released_people: of how many people the releases of the sweep were made.
     """
     tried = found.at_budgets(task)

@@ -32,12 +32,9 @@ Drawn = Mapping[int, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over all units and draws, with what units and noise leave open.
+    """A mean over all units and draws, with its 95% interval and the p of the two-sided test that it is 0.
 
-    Args:
-        value: the mean.
-        low, high: its 95% interval; NaN where one unit or none says nothing of others.
-        p: of the two-sided test that it is 0.
+    Interval and p are NaN where one unit or none says nothing of others.
     """
 
     value: float
@@ -115,7 +112,6 @@ class Measurement:
 
     Args:
         setting: the key of the setting.
-        task, measure: what was measured.
         value: over all units, unanswered ones as 0, and all draws.
         low, high: its 95% interval, noise included.
         answered: the share of units that the release could serve.

@@ -33,8 +33,6 @@ class SweepRun:
     """One setting on one fold with one draw.
 
     Args:
-        fold: which users were tested.
-        draw: which draw of noise, from 0.
         values: by ``task/measure``, one value per unit.
         rows: how many rows each released table had.
         seconds: of a processor, that the release and each task took.

@@ -50,10 +50,8 @@ class SweepPlan:
 
     Args:
         settings: the anchors first, see :func:`tacit.evaluate.sweep.settings.grid`.
-        tasks: names of tasks; all unless given.
         folds: into how many folds the users are split; each fold is tested once.
         draws: how often the noise of a setting is drawn for each fold.
-        seed: of the split into folds.
         preparation: which records take part, and how histories are split into sessions, as in a release.
         judgments: of topics, for the tasks that people judged.
     """
@@ -124,8 +122,7 @@ def run_sweep(
     Args:
         log: the search log, canonical Parquet.
         folder: where the runs are kept, and a report may be written.
-        plan: what to run.
-        workers: processes; each holds a fold of the log in memory.
+        workers: processes; each holds a fold's test users in memory.
         anew: start over where the folder holds runs of another log or plan; otherwise that is refused.
         progress: called with how many runs are done, and how many there are.
     """
@@ -296,11 +293,7 @@ def uses_of(original: CountedLog, ks: Iterable[int], reads: Collection[str]) -> 
 
 
 class _Releases:
-    """Makes releases in memory; settings that differ in ε alone are counted once.
-
-    Args:
-        engine: counts.
-    """
+    """Makes releases in memory; settings that differ in ε alone are counted once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

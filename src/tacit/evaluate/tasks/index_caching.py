@@ -40,16 +40,10 @@ def _counted() -> tuple[Counter[str], int]:
     return counted, documents
 
 
-class WordnetFrequencies:
-    """Document frequencies in a collection of a given size."""
-
-    def __init__(self, collection: int = COLLECTION) -> None:
-        self._collection = collection
-
-    def __call__(self, word: str) -> float:
-        """Estimate the documents that have the word."""
-        counted, documents = _counted()
-        return max(counted[word], 0.5) / documents * self._collection
+def having(word: str) -> float:
+    """Estimate the documents of the collection that have the word."""
+    counted, documents = _counted()
+    return max(counted[word], 0.5) / documents * COLLECTION
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,7 @@ class IndexCaching(Task):
         public: Mapping[str, float] | None = None,
     ) -> None:
         self._cache = cache or Cache()
-        self._documents = documents or WordnetFrequencies()
+        self._documents = documents or having
         self._public = word_shares() if public is None else public
 
     def against(self, original: CountedLog, test: LogPart) -> IndexCachingTrial:

@@ -41,15 +41,9 @@ TOGETHER = 3.0
 
 
 class Phrases:
-    """Cuts queries by the counts of queries.
+    """Cuts queries by the counts of different queries."""
 
-    Args:
-        queries: different ones.
-        counts: of each.
-        limit: the mutual information above which words stay together.
-    """
-
-    def __init__(self, queries: pa.Array, counts: NDArray[np.float64], limit: float = TOGETHER) -> None:
+    def __init__(self, queries: pa.Array, counts: NDArray[np.float64]) -> None:
         query, listed = _words(queries)
         self._vocabulary = Vocabulary(listed)
         word, weight = self._vocabulary.find(listed), np.maximum(counts, 0)[query]
@@ -59,7 +53,7 @@ class Phrases:
         counted = met.weight > 0
         first, second, often = met.row[counted], met.column[counted], met.weight[counted]
         by_chance = np.log(words[first] / words.sum()) + np.log(words[second] / words.sum())
-        together = np.log(often / often.sum()) - by_chance > limit
+        together = np.log(often / often.sum()) - by_chance > TOGETHER
         self._together = self._pair(first[together], second[together])
 
     def _pair(self, first: Numbers, second: Numbers) -> Numbers:
