@@ -50,7 +50,7 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path, monkeypatch: pytest
     assert re.search(rf"<p>{rows} quer(y|ies) that many people share", told)
     released = pq.read_table(page.parent / "released/queries.parquet").to_pylist()
     error = {row["query"]: math.ceil(1.96 * row["deviation"]) for row in released if row["count"]}
-    listed = re.findall(r"<p>“(.*)”: about [\d,]+ people, ± ([\d,]+)</p>", told)
+    listed = re.findall(r"<p>“([^<]*)”: about [\d,]+ people, ± ([\d,]+)</p>", told)
     assert listed, "the release has counts"
     for text, stated in listed:
         assert int(stated.replace(",", "")) == error[html.unescape(text)], "as the site's explorer says"

@@ -40,7 +40,7 @@ def values(name: str, *found: object) -> list[list[object]]:
     return [[name, value] for value in found]
 
 
-zealous_given = ["--noise", 9, "--threshold-1", 2, "--threshold-2", 150.5]
+zealous_given = ["--noise", 9, "--threshold-1", 2, "--threshold-2", 150.5, "--delta", 0.01]
 click_given = ["--noise", 9, "--threshold", 150.5, "--noise-clicks", 7, "--minimum-frequency", 2]
 session_given = ["--noise", 9, "--threshold", 150.5, "--noise-counts", 11]
 

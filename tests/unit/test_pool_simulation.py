@@ -159,31 +159,31 @@ def test_the_command_prints_verifies_and_writes(tmp_path: Path) -> None:
     assert RUNNER.invoke(application(), ["simulate", "--users", str(people)]).exit_code != 0
 
 
-SPARSE = SimulationSetting(k=8, window=100.0, people=50, every=400.0, windows=12, patience=30.0)
+QUIET = SimulationSetting(k=8, window=100.0, people=50, every=400.0, windows=12, patience=30.0)
 
 
 def test_what_a_pool_that_counts_too_few_lets_out_shows_as_breaches(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert simulate(SPARSE, adult()).breaches == 0
+    assert simulate(QUIET, adult()).breaches == 0
     usual = traffic.QueryCounter
     monkeypatch.setattr(
         traffic, "QueryCounter", lambda tree, rules, **more: usual(tree, replace(rules, k=2), **more)
     )
-    run = simulate(replace(SPARSE, people=24), adult())
+    run = simulate(replace(QUIET, people=24), adult())
     found = {7: 0, 8: 0, 9: 0}
     for record, time in zip(run.log.record, run.log.time, strict=True):
         match = ((run.log.low <= record) & (record <= run.log.high)).all(axis=1)
-        people = len(np.unique(run.log.sender[match & (np.abs(run.log.time - time) <= SPARSE.window)]))
+        people = len(np.unique(run.log.sender[match & (np.abs(run.log.time - time) <= QUIET.window)]))
         found = {k: number + (people < k) for k, number in found.items()}
     assert found[7] < run.breaches == found[8] < found[9], found
 
 
 def test_nothing_is_sent_for_people_whose_patience_is_over() -> None:
-    run = simulate(SPARSE, adult())
-    stream = draw_stream(SPARSE, adult(), np.random.default_rng(SPARSE.seed))
+    run = simulate(QUIET, adult())
+    stream = draw_stream(QUIET, adult(), np.random.default_rng(QUIET.seed))
     waited = 0
     for sender, time in zip(run.log.sender, run.log.time, strict=True):
         asked = stream.time[stream.asker == sender]
         since = (time - asked[asked <= time]).min()
         waited += since > 1.0
-        assert since <= SPARSE.patience, "it was sent after the person had gone"
+        assert since <= QUIET.patience, "it was sent after the person had gone"
     assert waited > 10 and 0 < run.answered < 1
