@@ -24,7 +24,7 @@ def killed(log: str, most: int) -> dict[str, list[int]]:
 
     cloudpickle.register_pickle_by_value(trouble)
     plan = Zealous(epsilon=1.0, delta=1e-6, per_user=most).plan()
-    usual = SparkEngine.changed
+    usual = SparkEngine.computed
     key = KeyedRandomness.drawn("the entry that paid for this release")
     with open_engine(master="local-cluster[2,1,1024]") as engine, tempfile.TemporaryDirectory() as folder:
         counting = plan.count(engine, engine.log(log))
@@ -32,11 +32,11 @@ def killed(log: str, most: int) -> dict[str, list[int]]:
         first, second = ({row["query"]: row["count"] for row in table} for table in found)
         keys = first.keys() | second.keys()
 
-        def troubled(self: SparkEngine, frame: Any, change: Any, schema: str) -> Any:
-            work = trouble.killing(folder)
-            return usual(self, frame, lambda batches: work(change(batches)), schema)
+        def troubled(self: SparkEngine, frame: Any, work: Any, schema: str) -> Any:
+            drawn = trouble.killing(folder)
+            return usual(self, frame, lambda batches: drawn(work(batches)), schema)
 
-        SparkEngine.changed = troubled  # type: ignore[method-assign]
+        SparkEngine.computed = troubled  # type: ignore[method-assign]
         plan.publish(engine, counting, key)
         twice = trouble.drawn_twice(
             folder, lambda batch: map(tuple, zip(*batch.to_pydict().values(), strict=True))

@@ -3,6 +3,7 @@
 ``tacit group LOG -o DIR`` makes groups (in full: ``tacit group bundle``); the other verbs run on the folder.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -57,77 +58,64 @@ def bundle(
     emit({"output": str(to), **measured}, *_shown(measured, str(to)))
 
 
-def _shown(measured: dict[str, Any], place: str) -> list[str | Text | Table]:
-    cohorts = measured["criterion"] == "cohorts"
-    lines: list[str | Text | Table] = [*(_of_cohorts if cohorts else _of_words)(measured, place)]
-    found = measured["singled_out"]
-    gain = found["by_language"] - found["without"]
-    lines.insert(
-        1,
-        Text.assemble(
-            ("high ", "bold red") if found["high"] else "",
-            "somebody who knows one term of a person, and which words go together, names another rightly for "
-            f"{found['by_language']:.1%}; without these groups for {found['without']:.1%}: {gain:+.1%} is "
-            "what they give away",
-        ),
+def _shown(measured: dict[str, Any], place: str) -> Iterator[str | Text | Table]:
+    found, cohorts = measured["singled_out"], measured["criterion"] == "cohorts"
+    said = list((_of_cohorts if cohorts else _of_words)(measured, place))
+    yield said[0]
+    yield Text.assemble(
+        ("high ", "bold red") if found["high"] else "",
+        "somebody who knows one term of a person, and which words go together, names another rightly for "
+        f"{found['by_language']:.1%}; without these groups for {found['without']:.1%}: "
+        f"{found['by_language'] - found['without']:+.1%} is what they give away",
     )
+    yield from said[1:]
     if without := measured["users_without_terms"]:
-        lines.append(f"{without:,} more users have no usable query and are in no group")
+        yield f"{without:,} more users have no usable query and are in no group"
     if scrubbed := measured["scrubbed_queries"]:
-        lines.append(f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number")
-    rows = [
-        (
-            f"{line['known_terms']}, {line['knows']}",
-            *(f"{line[key]:.3f}" for key in ("right", "without")),
-            "{:+.3f} [{:.3f}, {:.3f}]".format(line["gain"], *line["gain_interval"]),
-            *(f"{line[key]:.3f}" for key in ("surest", "surest_without")),
+        yield f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number"
+    rows = []
+    for line in measured["language"]:
+        gain = "{:+.3f} [{:.3f}, {:.3f}]".format(line["gain"], *line["gain_interval"])
+        right, without, surest, surely = (
+            f"{line[key]:.3f}" for key in ("right", "without", "surest", "surest_without")
         )
-        for line in measured["language"]
-    ]
-    return [*lines, table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)]
+        rows.append((f"{line['known_terms']}, {line['knows']}", right, without, gain, surest, surely))
+    yield table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)
 
 
-def _of_cohorts(measured: dict[str, Any], place: str) -> list[str]:
-    """What a report on cohorts says in lines."""
-    lines = [
-        f"{measured['users']:,} users in {measured['in_use']} of {measured['groups']} public cohorts, "
-        f"in {place}",
-    ]
+def _of_cohorts(measured: dict[str, Any], place: str) -> Iterator[str]:
+    yield f"{measured['users']:,} users in {measured['in_use']} of {measured['groups']} cohorts, in {place}"
+    strength = f"λ = {measured['strength']:g}"
     if promise := measured["guarantee"]:
-        shown = f"{measured['words_shown']:,} words in {measured['cohorts_with_words']} cohorts"
-        lines.append(
-            f"{shown}; λ = {measured['strength']:g}; charged: ε = {promise['epsilon']:g}, "
-            f"δ = {promise['delta']:.1e}, for adding or removing a user"
+        yield (
+            f"{measured['words_shown']:,} words in {measured['cohorts_with_words']} cohorts; {strength}; "
+            f"charged: ε = {promise['epsilon']:g}, δ = {promise['delta']:.1e}, for adding or removing a user"
         )
     else:
-        lines.append(
-            f"no words of people are shown, and nothing was charged (--epsilon adds words); "
-            f"λ = {measured['strength']:g}"
-        )
+        yield f"no words of people are shown, and nothing was charged (--epsilon adds words); {strength}"
     for each in measured["fake_accounts"]:
-        lines.append(
+        yield (
             f"all but one account fake, {each['generations']} generation(s): a word of the one is named for "
             f"{each['right']:.1%}, by popularity alone for {each['without']:.1%}; taking part is told "
             f"at most {each['told_apart']:.3f} of the time"
         )
     if nowhere := measured["users_without_place"]:
-        lines.append(f"{nowhere:,} users have no place: what they ask is sensitive, or in no known word")
-    return lines
+        yield f"{nowhere:,} users have no place: what they ask is sensitive, or in no known word"
 
 
-def _of_words(measured: dict[str, Any], place: str) -> list[str]:
-    """What a report on groups of words says in lines."""
-    link, kept = measured["linkability"], measured["information"]
+def _of_words(measured: dict[str, Any], place: str) -> Iterator[str]:
+    link, sizes = measured["linkability"], f"{measured['smallest']} to {measured['largest']}"
     one = next(line for line in measured["attackers"] if line["known_terms"] == 1)
-    return [
-        f"{measured['users']:,} users in {measured['groups']:,} groups of {measured['smallest']} to "
-        f"{measured['largest']} (mean {measured['mean_size']:.1f}), in {place}",
+    yield f"{measured['users']:,} users in {measured['groups']:,} groups of {sizes}, in {place}"
+    yield (
         f"linkability n_t/n: largest {link['max']:.3f}, mean {link['mean']:.3f}; p = {link['p']:g}; "
-        f"{link['above_p']:.1%} of released terms above p",
+        f"{link['above_p']:.1%} of released terms above p"
+    )
+    yield (
         f"belief by eq. 3 with one known term, if terms were independent: largest {one['belief_max']:.3f}; "
-        f"above p for {measured['singled_out']['by_release']:.1%} of users",
-        f"kept: {kept['terms_kept']:.1%} of terms",
-    ]
+        f"above p for {measured['singled_out']['by_release']:.1%} of users"
+    )
+    yield f"kept: {measured['information']['terms_kept']:.1%} of terms"
 
 
 def lookup(folder: Folder, user: User) -> None:

@@ -73,28 +73,25 @@ def show(
 
     with ProfileStore.open(profile) as store:
         loaded = store.profile()
-        told = [
-            {"upstream": one.upstream, "queries": one.queries, "with_topics": one.with_topics}
-            for one in ExposureLedger(store).disclosed()
-        ]
+        names = ("upstream", "queries", "with_topics")
+        told = [{n: getattr(one, n) for n in names} for one in ExposureLedger(store).disclosed()]
     busiest = sorted(loaded.documents, key=lambda topic: -loaded.documents[topic])[:top]
     rows = [
         (loaded.tree.label(topic), f"{loaded.support[topic]:g}", f"sensitive {kept:g}" if kept else "")
         for topic in sorted({*busiest, *loaded.sensitive})
         for kept in [loaded.sensitivity.get(topic, 0.0)]
     ]
-    summary = (
-        f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, {len(loaded.sensitivity)} "
-        f"sensitive topics ({len(loaded.sensitive)} in the profile)"
-        if len(loaded.topics)
-        else "This profile is empty."
+    summary = "This profile is empty."
+    if len(loaded.topics):
+        summary = (
+            f"{len(loaded.topics):,} topics, {loaded.support[0]:g} documents, {len(loaded.sensitivity)} "
+        )
+        summary += f"sensitive topics ({len(loaded.sensitive)} in the profile)"
+    exposed = (
+        "{upstream}: {queries:,} queries, {with_topics:,} of them with topics".format(**t) for t in told
     )
-    exposed = [
-        f"{one['upstream']}: {one['queries']:,} queries, {one['with_topics']:,} of them with topics"
-        for one in told
-    ]
-    listed = table(("topic", "documents", ""), rows)
-    emit(loaded.as_data() | {"upstreams": told}, *([listed] if rows else []), summary, *exposed)
+    listed = [table(("topic", "documents", ""), rows)] if rows else []
+    emit(loaded.as_data() | {"upstreams": told}, *listed, summary, *exposed)
 
 
 def protect(
