@@ -191,6 +191,19 @@ def test_fusion_counts_every_engine_and_joins_addresses_of_one_page() -> None:
     )
 
 
+def test_an_engine_whose_results_hold_little_of_the_query_comes_after_one_whose_hold_it() -> None:
+    def answer(engine: str, *titles: str) -> Answer:
+        return Answer(engine, tuple(SearchResult(f"https://{engine}.example/{t}", t, "") for t in titles))
+
+    entries = answer("dictionary", "espresso, strong black coffee", "machine, a mechanical device", "best")
+    pages = answer("web", "The best espresso machines of 2026", "Espresso machine review")
+    order = [one.result.title for one in fuse([entries, pages], "best espresso machine")]
+    assert order == [one.title for one in (*pages.results, *entries.results)]
+    single = [one.result.title for one in fuse([entries, pages], "espresso")]
+    assert single[:2] == ["The best espresso machines of 2026", "Espresso machine review"]
+    assert fuse([entries], "best espresso machine")[0].result.title == entries.results[0].title
+
+
 def test_the_unpersonalised_order_is_the_one_a_server_says_it_had() -> None:
     answer = Answer(
         "s", (SearchResult("https://b.example/", "b", "", 2), SearchResult("https://a.example/", "a", "", 1))

@@ -1,9 +1,11 @@
 """A search from the box to the page: protect, record, send, fuse, rerank on the device, apply the site rules.
 
 What is sent is decided and on the disk before anything leaves. Answers of several engines are fused by
-reciprocal ranks: a result gains ``1 / (60 + rank)`` from each engine that returned it (Cormack, Clarke and
-Büttcher, SIGIR 2009). Result pages stay in memory for a while, so that going back, turning a page or looking
-at the other order sends nothing again; a click or a site rule reorders them there.
+reciprocal ranks: a result gains ``w / (60 + rank)`` from each engine that returned it (Cormack, Clarke and
+Büttcher, SIGIR 2009), where w is the share of the query's words that the engine's first results hold: a
+dictionary that knows *machine* says less of the best espresso machine than pages about it. Result pages stay
+in memory for a while, so that going back, turning a page or looking at the other order sends nothing again; a
+click or a site rule reorders them there.
 """
 
 import asyncio
@@ -23,6 +25,7 @@ from anyio import to_thread
 from tacit.device import ClickedPage, Guard, Placement, Protection
 from tacit.errors import InputError
 from tacit.text import STOP_WORDS, words
+from tacit.text.vectors import plural_forms
 from tacit.web.addresses import ascii_host
 from tacit.web.engines import interface
 from tacit.web.engines.catalogue import SearXNG, upstream_of
@@ -31,7 +34,7 @@ from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
 
-_DAMPING = 60
+_DAMPING, _LOOKED_AT, _LEAST_HELD = 60, 10, 0.1
 
 
 @dataclass
@@ -50,12 +53,15 @@ def canonical_address(url: str) -> str:
     return f"{host}{port}{parts.path.rstrip('/')}?{parts.query}"
 
 
-def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -> list[FusedResult]:
+def fuse(
+    answers: Sequence[interface.Answer], query: str = "", *, unpersonalised: bool = False
+) -> list[FusedResult]:
     """Fuse the results of all answers, best first; ties go to the engine that comes first.
 
     Unpersonalised, the ranks before engines personalised count, where they give them.
     """
     found: dict[str, FusedResult] = {}
+    weights = {answer.engine: _held(query, answer.results) for answer in answers}
     for answer in answers:
         results = [(canonical_address(result.url), result) for result in answer.results]
         for address, result in results:  # the same one of a page's addresses in whatever order
@@ -68,7 +74,18 @@ def fuse(answers: Sequence[interface.Answer], *, unpersonalised: bool = False) -
             results = [results[place] for place in sorted(range(len(results)), key=places.__getitem__)]
         for place, (address, _) in enumerate(results, start=1):
             found[address].ranks.setdefault(answer.engine, place)
-    return sorted(found.values(), key=lambda one: -sum(1 / (_DAMPING + rank) for rank in one.ranks.values()))
+    return sorted(
+        found.values(),
+        key=lambda one: -sum(weights[name] / (_DAMPING + rank) for name, rank in one.ranks.items()),
+    )
+
+
+def _held(query: str, results: Sequence[interface.SearchResult]) -> float:
+    """How much of a query the first results of an engine hold on average; never nothing."""
+    asked = [plural_forms(word) for word in words(query) if word not in STOP_WORDS]
+    first = [set(words(f"{one.title} {one.snippet}")) for one in results[:_LOOKED_AT]]
+    held = sum(not forms.isdisjoint(said) for said in first for forms in asked)
+    return max(_LEAST_HELD, held / max(1, len(first) * len(asked)))
 
 
 _KEPT_PAGES = 200
@@ -280,9 +297,9 @@ class SearchService:
         turns = [EngineTurn(engine) for engine in engines if engine.enabled and _has(engine, wanted)]
         await asyncio.gather(*(self._take(turn, page, wanted) for turn in turns))
         answers = [turn.answer for turn in turns]
-        fused = tuple(fuse(answers))
+        fused = tuple(fuse(answers, page.query))
         reordered = any(one.plain_place is not None for answer in answers for one in answer.results)
-        plain = tuple(fuse(answers, unpersonalised=True)) if reordered else fused
+        plain = tuple(fuse(answers, page.query, unpersonalised=True)) if reordered else fused
         return AnswerBatch(tuple(turns), fused, plain)
 
     async def _take(self, turn: EngineTurn, page: FoundPage, wanted: interface.Wanted) -> None:
