@@ -63,7 +63,7 @@ def read_page(title: str, rest: str) -> str:
     return page_text("", title, "", rest) if rest.startswith("https://") else f"{title} {rest}"
 
 
-@pytest.mark.parametrize("name", ["everyday", "nurse", "student", "teacher"])
+@pytest.mark.parametrize("name", ["everyday", "nurse", "student", "teacher", "designer", "electrician"])
 def test_a_person_sends_what_was_judged_sensible_and_nothing_private(name: str) -> None:
     person = person_of(name)
     pages = passed_texts([read_page(*page) for page in person["page"] + person["private page"]])
@@ -73,7 +73,7 @@ def test_a_person_sends_what_was_judged_sensible_and_nothing_private(name: str) 
         sent = {NAMES[topic] for topic in chooser.choose(query).topics}
         assert sent <= {topic.removeprefix("? ") for topic in sensible}, (query, sent)
         topics, poor = topics + len(sent), poor + len(sent & {one[2:] for one in sensible if one[0:1] == "?"})
-    assert topics >= 19 and poor <= 0.1 * topics
+    assert topics >= 14 and poor <= 0.1 * topics
     assert not any(chooser.choose(query).topics for (query,) in person["private query"])
 
 
