@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit import Guard
+from tacit.device import Decision
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention
 from tacit.device.ranking.density import Density, lift
@@ -258,3 +260,46 @@ def test_a_word_that_stands_by_chance_on_one_page_sends_nothing() -> None:
     ]
     assert chosen(walks, "grasmere") == ["Walking & Nordic Walking"]
     assert chosen(walks, "tea rooms") == []
+
+
+def test_pages_that_were_caught_make_no_topic_too_rare_to_be_sent() -> None:
+    assert chosen([*BIKES[:3], *["Antidepressants for depression"] * 400], "bike shop") == ["Cycling"]
+    innocent = [f"Sourdough bread with rye {number}" for number in range(400)]
+    assert chosen([*BIKES[:3], *innocent], "bike shop") == []
+
+
+def test_a_twin_of_a_marked_topic_stays_where_its_pages_pass() -> None:
+    assert chosen(BIKES, "bike shop", ["Weather"]) == ["Cycling"]
+    assert chosen(BIKES, "bike shop", ["Horses & Riding"]) == []
+
+
+def test_a_marked_topic_stays_where_other_things_are_only_mentioned_first() -> None:
+    recipe = "Basil, thyme and rosemary with apples, plums, butter, cream cheese, ham and chicken"
+    pages = [f"{recipe}, number {number}" for number in ("one", "two", "three")]
+    assert chosen(pages, "recipe") == ["Cooking & Recipes"]
+    assert chosen(pages, "recipe", ["Cooking & Recipes"]) == []
+
+
+def test_no_topic_goes_with_a_query_that_is_sensitive_and_near_an_interest() -> None:
+    assert chosen(BIKES, "bicycle club") == ["Cycling"]
+    assert chosen(BIKES, "gay bicycle club") == []
+
+
+def test_pages_that_escaped_support_no_sensitive_topic() -> None:
+    judged = JudgedTexts(["Antidepressants against depression and anxiety"] * 4)
+    judged.pages["concept"] = PASSED
+    pages = PassedPages(judged)
+    pages.refresh(())
+    people = people_topics()
+    assert pages.supports(len(people.people.tree)).sum() == 4
+    assert not pages.sendable(people).any()
+
+
+def test_a_guard_sends_nothing_before_the_list_is_seen_and_heeds_marks_of_another(tmp_path: Path) -> None:
+    with Guard(tmp_path / "p") as guard, Guard(tmp_path / "p") as other:
+        guard.learn(("", {"url": "", "title": title}, None) for title in BIKES)
+        assert guard.preview("bike shop").reason == Decision.UNCONFIRMED and not guard.preview("bike").sent
+        other.confirm()
+        assert guard.preview("bike shop").names == ("Cycling",)
+        other.mark("Cycling")
+        assert guard.preview("bike shop").names == ()
