@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tacit import InputError
 from tacit.pool.protocol.population import adult
-from tacit.pool.protocol.template import Template, parse_template
+from tacit.pool.protocol.template import Region, Template, parse_template
 from tacit.pool.protocol.tree import ROOT, Codes, Tree, grow_tree, headroom, template_records
 
 
@@ -26,15 +27,20 @@ def populations(draw: st.DrawFn) -> tuple[Template, Codes]:
     return parse_template({"attribute": attributes}), np.stack(columns, axis=1)
 
 
+def points(region: Region) -> int:
+    """How many records there can be in a region."""
+    return math.prod(high - low + 1 for low, high in zip(region.low, region.high, strict=True))
+
+
 @given(populations(), st.integers(2, 20), st.floats(1, 500))
 def test_leaves_cover_the_domain_and_nodes_are_nested(
     population: tuple[Template, Codes], k: int, people: float
 ) -> None:
     template, records = population
     tree = grow_tree(records, template, k, people)
-    assert sum(tree.regions[leaf].points for leaf in tree.leaves) == template.domain.points
+    assert sum(points(tree.regions[leaf]) for leaf in tree.leaves) == points(template.domain)
     for node, (low, high) in tree.children.items():
-        assert tree.regions[low].points + tree.regions[high].points == tree.regions[node].points
+        assert points(tree.regions[low]) + points(tree.regions[high]) == points(tree.regions[node])
         assert tree.parents[low] == tree.parents[high] == node
         assert tree.regions[low].low in tree.regions[node] and tree.regions[high].high in tree.regions[node]
     for record, leaf in zip(records.tolist(), tree.leaves_of(records).tolist(), strict=True):
