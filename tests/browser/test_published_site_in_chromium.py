@@ -10,6 +10,7 @@ import pytest
 from tests.publishing import canary_log, weekly
 
 from tacit.privacy.ledger.ledger import default_ledger
+from tacit.web.published import approvals
 from tacit.web.published.pages import publish_site
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -21,8 +22,10 @@ _CHROMIUM = Path("/usr/bin/chromium")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     zone = tmp_path_factory.mktemp("zone")
     log = canary_log(zone / "log.parquet")
-    weeks = weekly(log, zone, 3)
-    publish_site([weeks[0], weeks[2]], default_ledger(log), zone / "site")
+    weeks = weekly(log, zone, 5)
+    approvals.new_key(zone / "officer.key")
+    approvals.approve(weeks[4], zone / "officer.key", "Officer")
+    publish_site([*weeks[:2], *weeks[3:]], default_ledger(log), zone / "site")
     return zone / "site"
 
 
@@ -76,7 +79,13 @@ def test_rows_are_searched_sorted_and_followed_over_the_releases(browser: Any, s
     assert page.locator("th[aria-sort=ascending]").count() == 1
     page.locator("#suggestions button").first.click()
     page.wait_for_selector("#detail svg")
-    assert page.locator("#detail .dot").count() == page.locator("#detail .error").count() == 2
+    assert page.locator("#detail .dot").count() == page.locator("#detail .error").count() == 4
+    assert page.locator("#detail .gap").count() == 1, "the week that is missing"
+    drawn = page.locator("#detail .line").get_attribute("d")
+    assert drawn.count("M") == 2, "no line crosses it"
+    places = [float(each.get_attribute("cx")) for each in page.locator("#detail .dot").all()]
+    assert places[2] - places[1] == pytest.approx(2 * (places[1] - places[0])), "time runs evenly"
+    assert "most frequent 3 different queries" in page.locator("#means").inner_text(), "what a count means"
     assert "weather news" in page.locator("#detail ol").inner_text()
     assert "week-1" in page.locator("#detail table").text_content()
     address = page.url

@@ -41,20 +41,20 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path, monkeypatch: pytest
     officer = (page.parent / "released/release.html").read_text(encoding="utf-8")
     assert verdict.sure in told and verdict.sure in officer, "both pages say the same of the same release"
     assert [command.split()[1] for command in result["commands"]] == [
-        "synth", "release", "verify", "group", "audit", "profile", "profile", "generalise", "simulate",
-        "audit", "evaluate", "audit", "site",
+        "synth", "release", "verify", "group", "audit", "profile", "profile", "generalise", "audit",
+        "simulate", "audit", "evaluate", "audit", "site",
     ]  # fmt: skip
     entries = pq.read_table(page.parent / "pool.parquet").num_rows
     assert f"of the {entries:,} searches that went through the pool" in told
     rows = manifest["published"]["queries"]["rows"]
-    assert re.search(rf"<p>{rows} quer(y|ies) that many people share", told)
+    assert re.search(rf"<p>{rows} quer(y|ies) that many people asked", told)
     released = pq.read_table(page.parent / "released/queries.parquet").to_pylist()
     error = {row["query"]: math.ceil(1.96 * row["deviation"]) for row in released if row["count"]}
     listed = re.findall(r"<p>“([^<]*)”: about [\d,]+ people, ± ([\d,]+)</p>", told)
     assert listed, "the release has counts"
     for text, stated in listed:
         assert int(stated.replace(",", "")) == error[html.unescape(text)], "as the site's explorer says"
-    telling = re.search(r"Of the (\d+) queries behind which this person's sensitive interest stands", told)
+    telling = re.search(r"Of the (\d+) queries that show this person's sensitive interest", told)
     assert telling and int(telling[1]) > 1, "the page is about somebody who has something to hide"
     assert "Nothing: this person has no place" not in told
     sent = re.search(r"what the person reads about near it: ([^<]*)\.</p>", told)

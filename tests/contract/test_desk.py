@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -112,6 +113,8 @@ def test_a_release_from_form_to_site(home: Path) -> None:
         assert "users must have" in plan and "To expect of a log of 300 users" in plan, plan
         shown = client.get(f"/jobs/{job.name}").text
         assert "tacit release zealous" in shown and "See the page it made" in shown
+        (back,) = re.findall(r'href="/at-[^"/]+(/release\?[^"]*)">Back to its form', shown)
+        assert 'value="--purpose of a test"' in client.get(html.unescape(back)).text, "as it was filled"
         page = client.get("/page/week-01/release.html")
         assert page.status_code == 200 and page.headers["content-security-policy"].startswith("sandbox")
         for path in (

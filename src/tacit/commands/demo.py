@@ -29,7 +29,7 @@ def demo(
     ] = Path("demo"),
     users: Annotated[int, typer.Option(help="How many people the synthetic log has.", min=500)] = 3000,
 ) -> None:
-    """Follow one query past every guard in about two minutes, and end with a page that tells its life.
+    """Follow one query through every guard, in about two minutes, and write a page about it.
 
     Every step is a command of its own, printed before it runs, so that you can repeat it. Nobody in
     the log is real, and nothing leaves this machine.
@@ -44,13 +44,13 @@ def demo(
     # The demo's log is made anew each time: its ledger goes with its folder, and is not to be missed.
     os.environ["TACIT_STATE"] = str((output / "state").resolve())
     act = _Stage(quiet=speaks_json())
-    act.say("A log", "People with interests, some of them sensitive, search for three months.")
+    act.say("A search log", "3 months of searches by people with interests, some of them sensitive.")
     act.run("synth", "--users", users, "--seed", 1, "-o", log, "--truth", output / "truth.parquet")
     person = Searcher.of(log, output / "truth.parquet")
     act.say(
         "Release: the log is published under differential privacy",
-        "The command says how sure somebody who knows everything else can become of one person, and so does"
-        " the page that it writes for the data protection officer.",
+        "It says how sure an attacker who knows everything else can become about one person, here and on"
+        " the page for the data protection officer.",
     )
     act.run(
         "release", "adaptive", log, "--epsilon", 1, "--delta", 1e-6, "--budget-epsilon", 1.25,
@@ -58,8 +58,8 @@ def demo(
     )  # fmt: skip
     act.run("verify", released, "--ledger", f"{log}.ledger")
     act.say(
-        "Groups: a service ranks for a person by a public cohort",
-        "The report begins with what a person's cohorts give away to somebody who knows one term of theirs.",
+        "Groups: a service personalises by public cohorts instead of profiles",
+        "The report begins with what a person's cohorts reveal to somebody who knows one of their words.",
     )
     groups = output / "groups"
     act.run("group", log, "-o", groups)
@@ -67,31 +67,28 @@ def demo(
     act.run("audit", "groups", groups, "--synthetic", *few, "-o", output / "groups-audit")
     act.say(
         "Device: what goes out with a query",
-        "One of the log's people, with a sensitive interest. Until the list of what is sensitive for"
-        " everybody has been looked at, queries go alone; then with topics that the person reads about and"
-        " that are near the query.",
+        "One of the people, who has a sensitive interest. Before the list of sensitive topics has been looked"
+        " at, only the query is sent; afterwards also topics near it that the person reads about.",
     )
     act.run("profile", "build", profile, "--log", log, "--user", person.user)
     act.run("profile", "sensitive", profile)
     query = person.query_to_follow(profile, released)
     act.run("generalise", query, "--profile", profile)
-    act.say("Pool: the query goes out under a region that others share", "People come, search and go.")
+    watch = ("--people", 40, "--synthetic", "-o", output / "device-audit")
+    act.run("audit", "device", profile, *watch)
+    act.say("Pool: the query is sent with a description that others share", "People come, search and go.")
     pool = output / "pool.parquet"
     act.run("simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", pool)
     known = ("--k", K, "--window", WINDOW)
     act.run("audit", "pool", pool, *known, "--synthetic", "-o", output / "pool-audit")
-    act.say(
-        "Evaluate: what the release costs", "Half of the people are published, the others search with it."
-    )
+    act.say("Evaluate: what the release is good for", "Half of the people are released, the others use it.")
     act.run(
         "evaluate", "release", log, "--synthetic", "-m", "adaptive", "--epsilon", 1, "-t", "suggestion",
         "-t", "index-caching", "--folds", 2, "--draws", 2, "-o", output / "evaluation",
     )  # fmt: skip
-    act.say(
-        "Audit: what an attacker makes of it", "Hashed ids, exact counts, and the releases that were tried."
-    )
+    act.say("Audit: what an attacker can find out", "From hashed ids, from exact counts, and under noise.")
     act.run("audit", "people", log, "--synthetic", "--epsilon", 1, "-o", output / "audit")
-    act.say("The site: what readers get", "Only verified releases cross, and nothing else of the log.")
+    act.say("The site: what readers get", "Verified releases, and nothing else of the log.")
     act.run("site", released, "--ledger", f"{log}.ledger", "-o", output / "site")
     page = write_story(output, person, query, act.ran).resolve()
     seconds = time.monotonic() - begun
@@ -102,8 +99,8 @@ def demo(
     emit(
         result,
         Rule(Text(f"done in {seconds:.0f} s", "bold")),
-        f"Open the life of a query, made from what was just computed:\n  {page.as_uri()}",
-        "Open a private search page with the profile that was just built:",
+        f"The life of a query, made from what was just computed:\n  {page.as_uri()}",
+        "A private search page with the profile that was just built:",
         f"  {shlex.join(['tacit', 'serve', '--profile', str(profile)])}",
     )
 
@@ -141,7 +138,6 @@ class _Stage:
 
 def _clear(output: Path) -> None:
     """Make the folder; replace it only if an earlier demo made it."""
-
     if output.exists():
         if not (output / _MARK).exists():
             raise InputError(

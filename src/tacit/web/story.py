@@ -1,9 +1,8 @@
 """The life of a query: one page about one search, made from what the demo has just computed.
 
-At each of the four guards the page (``templates/story.html``) sets what the other side sees without Tacit
-beside what it sees with it, then what an attacker makes of it and what it costs. Every figure comes from the
-files that the commands wrote. Nobody on the page is real: the log is synthetic, the pool's people are public
-census records.
+For each of the four guards the page (``templates/story.html``) shows what the other side sees without Tacit
+and with it, what an attacker can make of that, and what it costs. Every figure comes from the files that the
+commands wrote. Nobody on it is real: the log is synthetic, and the people of the pool are census records.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from tacit.taxonomy import load_wordnet
 
 K, WINDOW = 5, 50.0
 """What the demo's pool promises: so many people within such a window."""
-
 
 _TOLD = ("tumor", "religion", "sect", "pregnancy", "financial_condition", "indebtedness")
 """Sensitive interests whose queries can stand on a page that anybody may open."""
@@ -116,6 +114,7 @@ def write_story(demo: Path, person: Searcher, query: str, ran: Mapping[str, Mapp
         window=f"{WINDOW:g}",
         users=report["users"],
         device=_device(demo / "me.profile", person, query),
+        watched=made("audit device")["measured"],
         pool={**_pool(demo / "pool.parquet"), **made("audit pool")["measured"]},
         groups={"cohorts": _cohorts(demo / "groups", person), **report["singled_out"]},
         release=_release(demo / "released", made("release"), person, query),

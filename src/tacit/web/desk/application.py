@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -109,7 +109,8 @@ class Desk:
             return self.missing(request, None)
         body = await read_body(request, _LARGEST_FORM)
         values = parse_qs(body.decode("utf-8", errors="replace"), max_num_fields=500)
-        job = self.jobs.start(action.words(Shelf(self.home), values), action.shows(values))
+        form = f"{action.name}?{urlencode(values, doseq=True)}"
+        job = self.jobs.start(action.words(Shelf(self.home), values), action.shows(values), form)
         return RedirectResponse(f"/jobs/{job.name}", 303)
 
     def all_jobs(self, request: Request) -> Response:

@@ -76,7 +76,7 @@ class Job:
         try:
             return dict(json.loads((self.folder / "job.json").read_text("utf-8")))
         except (OSError, ValueError):
-            return {"words": [], "started": "", "shows": None}
+            return {"words": [], "started": ""}
 
     @property
     def command(self) -> str:
@@ -149,16 +149,18 @@ class Jobs:
             raise InputError("there is no such job.", "Choose one of the list.")
         return Job(self.folder / name)
 
-    def start(self, words: Sequence[str], shows: str | None = None) -> Job:
+    def start(self, words: Sequence[str], shows: str | None = None, form: str = "") -> Job:
         """Start ``tacit`` with these words.
 
         Args:
             words: the command's arguments.
             shows: the page it will make, by its path in the home folder.
+            form: the address of the filled form, without its place.
         """
         moment = datetime.now(UTC)
         folder = self.folder / f"{moment:%Y%m%d-%H%M%S}-{words[0]}-{secrets.token_hex(3)}"
-        asked = {"words": list(words), "started": moment.isoformat(timespec="seconds"), "shows": shows}
+        asked: dict[str, Any] = {"words": list(words), "started": moment.isoformat(timespec="seconds")}
+        asked |= {"shows": shows, "form": form}
         with atomic_directory(folder) as made:
             (made / "job.json").write_text(json.dumps(asked, indent=2, ensure_ascii=False), encoding="utf-8")
             (made / "lock").touch()

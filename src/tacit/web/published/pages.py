@@ -165,9 +165,11 @@ class _Site:
         """What the explorer must know of each release before its data are loaded."""
         listed = []
         for each in self.releases:
-            tables = [part.table for part in each.plan.schedule]
+            columns = each.manifest["columns"]
+            means = {part.table: columns[part.table].get("count", "") for part in each.plan.schedule}
             rows = sum(table["rows"] for table in each.manifest["published"].values())
-            listed.append({"name": each.name, "period": each.period, "tables": tables, "rows": rows})
+            at = {"at": (each.begins or each.released).isoformat(), "series": each.plan.name}
+            listed.append({"name": each.name, "period": each.period, "tables": means, "rows": rows, **at})
         return json.dumps(listed, ensure_ascii=False)
 
     def _registry(self) -> dict[str, Any]:

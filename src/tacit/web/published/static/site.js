@@ -3,6 +3,7 @@
 (() => {
   const home = document.getElementById("explore");
   const releases = JSON.parse(home.dataset.releases);
+  const missing = home.dataset.missing.split(";").filter(Boolean).map((each) => each.split(" ")).map(([series, at]) => ({ series, at: Date.parse(at) }));
   const one = (id) => document.getElementById(id);
   const make = (name, properties = {}, ...inside) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -155,8 +156,9 @@
     heads();
     one("rows").tBodies[0].replaceChildren(...Array.from(hits.slice(0, state.shown), line));
     one("more").hidden = hits.length <= state.shown;
-    one("state").textContent = hits.length === table.size ? `${spoken(table.size)} rows` : `${spoken(hits.length)} of ${spoken(table.size)} rows`;
-    if (!hits.length) one("state").textContent += ". What is missing here may have been asked by some: rare things are never published.";
+    const rows = table.size === 1 ? "row" : "rows";
+    one("state").textContent = hits.length === table.size ? `${spoken(table.size)} ${rows}` : `${spoken(hits.length)} of ${spoken(table.size)} ${rows}`;
+    if (!hits.length) one("state").textContent += ". Some people may have searched for it all the same: rare things are never published.";
     one("suggestions").replaceChildren(...suggested().map((row) => {
       const chip = make("button", { type: "button", textContent: table.labels[row] });
       chip.addEventListener("click", () => { one("search").value = state.search = table.labels[row]; choose(table.labels[row]); });
@@ -182,7 +184,7 @@
         if (asked.includes(query)) asked.forEach((other) => add(other, counts?.[row] ?? 1));
       });
     }
-    if (scores.size) return { how: "often asked before or after it", found: best(scores) };
+    if (scores.size) return { how: "are often asked before or after it", found: best(scores) };
     for (const each of Object.values(tables)) {
       const { query: asked, url } = each.keys, counts = each.numbers.count;
       if (!asked || !url) continue;
@@ -207,12 +209,18 @@
   };
   const best = (scores) => [...scores].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, SUGGESTED).map(([text]) => text);
 
+  // Counts compare only where they mean the same: of one mechanism, with the same bounds. Their noise may differ.
+  const meaning = (release) => `${release.series}: ${release.tables[state.table]?.split(", plus noise")[0]}`;
   const course = async (label) => {
-    const points = [], with_table = releases.filter((each) => each.tables.includes(state.table));
-    for (const each of with_table) {
+    const points = [], chosen = releases.find((each) => each.name === state.release);
+    const alike = releases.filter((each) => state.table in each.tables && meaning(each) === meaning(chosen));
+    alike.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    for (const each of alike) {
+      const at = Date.parse(each.at), before = points.at(-1)?.at;
       const there = ready((await load(each.name))[state.table]), row = placeOf(there, label);
       const count = row == null ? null : there.numbers.count?.[row];
-      points.push({ name: each.name, period: each.period, count, error: count == null ? 0 : errorOf(there, row), listed: row != null,
+      const gap = missing.some((gone) => gone.series === each.series && before <= gone.at && gone.at < at);
+      points.push({ name: each.name, period: each.period, at, gap, count, error: count == null ? 0 : errorOf(there, row), listed: row != null,
         under: row != null && count == null ? there.numbers.fewer_than?.[row] : there.least });
     }
     return points;
@@ -220,7 +228,8 @@
   const chart = (points, label) => {
     const W = 480, H = 220, left = 52, right = 12, top = 12, bottom = 34;
     const most = Math.max(1, ...points.map((each) => (each.count ?? 0) + each.error));
-    const x = (place) => left + (points.length === 1 ? 0.5 : place / (points.length - 1)) * (W - left - right);
+    const begin = points[0].at, span = points.at(-1).at - begin;
+    const x = (place) => left + (points.length === 1 ? 0.5 : span ? (points[place].at - begin) / span : place / (points.length - 1)) * (W - left - right);
     const y = (value) => H - bottom - (Math.max(0, value) / most) * (H - top - bottom);
     const made = drawn("svg", { class: "chart", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Counts of ${label} in ${points.length} releases; the table below has the numbers.` });
     for (const share of [0, 0.5, 1]) {
@@ -230,6 +239,10 @@
     }
     let path = "";
     points.forEach((each, place) => {
+      if (each.gap) {
+        path += " ";
+        made.append(drawn("line", { class: "gap", x1: (x(place - 1) + x(place)) / 2, x2: (x(place - 1) + x(place)) / 2, y1: top, y2: H - bottom }));
+      }
       if (each.count == null) {
         made.append(drawn("circle", { class: "under", cx: x(place), cy: y(0) - 5, r: 4 }));
         path += " ";
@@ -261,7 +274,7 @@
     if (points === null) parts.push(make("p", { className: "red", textContent: "A data file of this site is missing." }));
     else if (table.numbers.count) {
       parts.push(make("h3", { textContent: "Over the releases" }), chart(points, label));
-      parts.push(make("p", { className: "soft", textContent: "Bars: 19 times in 20 the true count lies within. Rings: no count was published. Where bars overlap, do not speak of a change." }));
+      parts.push(make("p", { className: "soft", textContent: `Bars: 19 times in 20 the true count lies within them. Rings: no count was published. ${points.some((each) => each.gap) ? "Dashed: a release is missing. " : ""}Where the bars of two releases overlap, their difference may be noise alone.` }));
       const body = make("tbody");
       for (const each of points) {
         const said = each.count != null ? `${spoken(each.count)} ± ${spoken(each.error)}` : each.under ? `under ${spoken(each.under)}, or left out by noise` : each.listed ? "withheld" : "not published";
@@ -272,7 +285,7 @@
     const query = table.keys.query?.[placeOf(table, label)] ?? (state.table === "queries" ? label : null);
     if (query !== null) {
       const { how, found: others } = substitutes(tables, query);
-      parts.push(make("h3", { textContent: "Instead of it" }));
+      parts.push(make("h3", { textContent: "Related queries" }));
       if (others.length) {
         const list = make("ol");
         for (const text of others) {
@@ -283,7 +296,7 @@
           });
           list.append(make("li", {}, button));
         }
-        parts.push(make("p", { className: "soft", textContent: `Queries that ${how}, of this release:` }), list);
+        parts.push(make("p", { className: "soft", textContent: `Queries of this release that ${how}:` }), list);
       } else parts.push(make("p", { className: "soft", textContent: "This release has no related query." }));
     }
     panel.replaceChildren(...parts);
@@ -297,6 +310,8 @@
     one("table").replaceChildren(...names.map((name) => make("option", { value: name, textContent: name, selected: name === state.table })));
     one("table-label").hidden = names.length < 2;
     table = ready(tables[state.table]);
+    const means = releases.find((each) => each.name === state.release).tables[state.table];
+    one("means").textContent = means ? `Count: ${means}` : "";
     if (!(state.sort in table.keys || state.sort in table.numbers || state.sort === "rank")) state.sort = "count";
   };
   const open = async () => {
