@@ -151,7 +151,7 @@ def test_marking_a_topic_as_sensitive_changes_what_is_sent(chromium: Any, tmp_pa
         with served_page(tmp_path, [described]) as server:
             teach(server, COFFEE)
             window = Window(chromium, server)
-            assert "queries alone until you have looked" in window.page.locator("main").inner_text()
+            assert "Until you have looked, engines get" in window.page.locator("main").inner_text()
             window.search("java")
             alone = json.loads(engine.requests[-1].partition(b"\r\n\r\n")[2])
             assert "topics" not in alone
@@ -281,6 +281,25 @@ def test_forgetting_an_interest_can_be_undone(window: Window) -> None:
     page.get_by_role("button", name="Undo").click()
     playwright.expect(page.locator(".notice")).to_contain_text("back")
     assert len(window.server.site.guard.history()) == 12
+
+
+def test_what_a_click_far_down_did_and_its_undo_are_in_sight(chromium: Any, tmp_path: Path) -> None:
+    rows = [{"url": f"https://s{n}.example/", "title": f"S {n}", "content": "word " * 40} for n in range(10)]
+    with (
+        local_server(lambda *_: http_answer(json.dumps({"results": rows}))) as engine,
+        served_page(tmp_path, [EngineDescription("web", "searxng", engine.address)]) as server,
+    ):
+        window = Window(chromium, server, viewport={"width": 1000, "height": 600})
+        page = window.search("word")
+        page.get_by_role("button", name="Show less from s8.example").click()
+        playwright.expect(page.locator(".said")).to_be_in_viewport(ratio=1)
+        playwright.expect(page.locator("h2", has_text="S 8")).to_be_in_viewport(ratio=1)
+        covered = page.locator(".said").bounding_box(), page.locator(".top").bounding_box()
+        assert covered[0]["y"] >= covered[1]["y"] + covered[1]["height"]
+        page.get_by_role("button", name="Undo", exact=True).click()
+        playwright.expect(page.locator(".said")).to_contain_text("back as it was")
+        assert server.site.rules.rules == {}
+        window.close()
 
 
 def test_without_script_everything_can_still_be_done(chromium: Any, server: ServedPage) -> None:

@@ -64,6 +64,22 @@ def test_engines_are_added_turned_off_and_one_always_stays(page: ServedPage, bro
     assert page.site.sent.count() == {}
 
 
+def test_the_dictionary_steps_back_for_the_first_engine_of_the_web(
+    tmp_path: Path, engine: LocalServer
+) -> None:
+    with served_page(tmp_path) as page, page.browser() as client:
+        assert "Choose engines" in client.get("/").text
+        said = page.post(client, "/settings/engine", kind="searxng", address=engine.address, name="web")
+        assert "Searches go to web from now on" in said.text
+        assert {one.name: one.enabled for one in page.site.engines} == {"dictionary": False, "web": True}
+        page.post(client, "/settings/engine/change", name="dictionary", action="on")
+        page.post(client, "/settings/engine", kind="searxng", address=engine.address + "/b", name="b")
+        assert all(one.enabled for one in page.site.engines)  # the person's own choice stays
+        page.site.guard.clicked("java", ROWS[0])
+        page.site.guard.confirm()
+        assert "First steps" not in (front := client.get("/").text) and "Next steps" not in front
+
+
 def test_rules_arrange_the_results(page: ServedPage, browser: httpx.Client) -> None:
     assert titles(browser.get("/search?q=one").text) == [
         f"Page of {n}" for n in ("alpha", "beta", "gamma", "delta")

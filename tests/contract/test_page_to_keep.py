@@ -231,6 +231,15 @@ def test_addresses_dates_words_and_names_that_could_pass_for_others(browser: htt
     assert "<b>bücher.example</b>" in mixed
 
 
+def test_a_box_is_shown_whichever_engine_has_it(tmp_path: Path) -> None:
+    boxes = [{"infobox": name, "content": "An island."} for name in ("Java", "Another")]
+    with local_server(lambda *_: http_answer(json.dumps({"results": [], "infoboxes": boxes}))) as told:
+        given = [parse_engine("embedded"), EngineDescription("web", "searxng", told.address)]
+        with served_page(tmp_path, given) as page, page.browser() as client:
+            text = client.get("/search?q=java").text
+    assert text.count('<aside class="box"') == 1 and "About Java" in text
+
+
 def test_two_engines_of_one_host_do_not_replace_each_other(tmp_path: Path) -> None:
     addresses = ["http://127.0.0.1:8888", "http://127.0.0.1:8889"]
     names = [parse_engine(f"searxng={one}").name for one in addresses]

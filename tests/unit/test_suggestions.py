@@ -52,6 +52,11 @@ def test_a_folder_without_a_release_or_without_queries_is_refused(tmp_path: Path
     assert "canary" not in str(caught.value)
 
 
+def test_of_words_those_that_people_use_come_first(state: PageState) -> None:
+    words = ["bead", "beau", "beach", "beach towel", "bear", "be"]
+    assert Suggestions(state, words).complete("bea") == ["beach", "bear", "beau", "beach towel", "bead"]
+
+
 def test_own_queries_come_first_then_released_ones_by_count_then_words(state: PageState) -> None:
     asked = {"java island": 3, "java coffee": 8, "javelin throw": 5, "tea": 50}
     found = Suggestions(state, ["java", "Javanese"], asked)

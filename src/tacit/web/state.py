@@ -202,8 +202,13 @@ def engines(state: PageState) -> list[EngineDescription]:
 
 def save_engine(state: PageState, engine: EngineDescription) -> EngineDescription:
     """Add an engine at the end, or change the one of that name and address."""
-    engine = named_apart(check_engine(engine), engines(state))
-    present = {one.name: one for one in engines(state)}  # the embedded one is stored once something is chosen
+    known = engines(state)
+    if not state.kept(
+        "engines"
+    ):  # the first choice: beside pages of the web a dictionary would be in the way
+        known = [replace(one, enabled=engine.kind == EMBEDDED) for one in known]
+    engine = named_apart(check_engine(engine), known)
+    present = {one.name: one for one in known}
     _store(state, list((present | {engine.name: engine}).values()))
     return engine
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tacit.errors import InputError
 from tacit.retrieval.sensitive_pages import recogniser
 from tacit.text import normalise
+from tacit.text.vectors import load_word_table
 from tacit.web.state import PageState
 
 _LOOKED_AT = 40
@@ -60,18 +61,10 @@ class Suggestions:
             )
             own_queries = (str(query) for (query,) in rows if not is_sensitive(str(query)))
             found.update(dict.fromkeys(islice(own_queries, limit)))
-        first = bisect.bisect_left(self._asked_sorted, beginning)
-        last = bisect.bisect_left(self._asked_sorted, f"{beginning}\U0010ffff")
-        often = heapq.nsmallest(
-            limit, self._asked_sorted[first:last], key=lambda query: (-self._asked[query], query)
-        )
-        found.update(dict.fromkeys(often))
-        start = bisect.bisect_left(self._phrases, beginning)
-        near = self._phrases[start : start + 200]
-        public = sorted(
-            (phrase for phrase in near if phrase.startswith(beginning)), key=lambda p: (len(p), p)
-        )
-        found.update(dict.fromkeys(public))
+        asked = _beginning_with(beginning, self._asked_sorted)
+        found.update(dict.fromkeys(heapq.nsmallest(limit, asked, lambda query: (-self._asked[query], query))))
+        public = _beginning_with(beginning, self._phrases)
+        found.update(dict.fromkeys(heapq.nsmallest(limit, public, _unfamiliarity)))
         return list(found)[:limit]
 
     def remember(self, query: str, time: str) -> None:
@@ -84,6 +77,17 @@ class Suggestions:
                 "SET time = excluded.time, times = times + 1, asked = excluded.asked",
                 (text, time, query),
             )
+
+
+def _beginning_with(beginning: str, ordered: Sequence[str]) -> Sequence[str]:
+    last = bisect.bisect_left(ordered, f"{beginning}\U0010ffff")
+    return ordered[bisect.bisect_left(ordered, beginning) : last]
+
+
+def _unfamiliarity(phrase: str) -> tuple[int, str]:
+    """How rare the rarest word is; more words make a phrase less likely to be meant."""
+    parts = phrase.split()
+    return len(parts) * max(map(load_word_table().number, parts)), phrase
 
 
 _LONGEST = 200

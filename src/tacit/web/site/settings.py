@@ -16,6 +16,7 @@ from tacit.web.rules import Action, check_pattern
 from tacit.web.site.site import Notice, Site
 from tacit.web.state import (
     Settings,
+    engines,
     lenses,
     remove_engine,
     save_engine,
@@ -77,8 +78,9 @@ class _SettingsPage:
         data["local"] = form.get("local") == "on"
         if "description" in data:
             data["description"] = _decoded(data["description"])
-        engine = save_engine(self._site.state, engine_from_data(data))
-        return Notice(f"Searches go to {engine.name} too from now on.")
+        save_engine(self._site.state, engine_from_data(data))
+        asked = [one.name for one in engines(self._site.state) if one.enabled]
+        return Notice(f"Searches go to {' and '.join(asked)} from now on.")
 
     def change_engine(self, form: FormData) -> Notice:
         name, action = str(form.get("name", "")), str(form.get("action", ""))
@@ -100,7 +102,8 @@ class _SettingsPage:
         except ValueError as error:
             raise InputError("choose block, lower, raise or pin.") from error
         pattern = check_pattern(str(form.get("pattern", "")))
-        return self._ruled(f"From now on: {action} {pattern}.", self._site.rules.rules | {pattern: action})
+        said = f"{pattern} is {_MEANS[action]} from now on."
+        return self._ruled(said, self._site.rules.rules | {pattern: action})
 
     def remove_rule(self, form: FormData) -> Notice:
         rules = self._site.rules.rules
@@ -117,6 +120,14 @@ class _SettingsPage:
         name, sites = str(form.get("name", "")), str(form.get("sites", "")).replace(",", " ").split()
         save_lens(self._site.state, name, sites)
         return Notice(f"The lens {name} is {'stored' if sites else 'removed'}.", order_only=True)
+
+
+_MEANS = {
+    Action.BLOCK: "never shown",
+    Action.LOWER: "shown further down",
+    Action.RAISE: "shown further up",
+    Action.PIN: "always shown first",
+}
 
 
 def _decoded(text: str) -> dict[str, Any]:

@@ -133,6 +133,9 @@
     form.addEventListener("change", () => { if (!form.classList.contains("keyed")) form.requestSubmit(); });
   }
 
+  // What was done, with its undo, stays in sight for a while, and then where it stands.
+  for (const notice of all(".notice.said")) setTimeout(() => notice.classList.remove("said"), 12_000);
+
   // An import under way.
   for (const progress of all("[data-progress]")) {
     const look = async () => {
