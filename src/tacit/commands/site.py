@@ -24,19 +24,19 @@ def make(
     output: OutputFolder,
     require_approval: Annotated[
         list[Path] | None,
-        typer.Option(help="Refuse what the owner of this public key has not signed. Repeatable."),
+        typer.Option(help="Refuse releases that this public key has not signed. Repeatable."),
     ] = None,
     report: Annotated[
         list[Path] | None,
-        typer.Option(help="Publish this page of evaluate or audit too, which you clear so. Repeatable."),
+        typer.Option(help="Also publish this page of evaluate or audit. Repeatable."),
     ] = None,
-    address: Annotated[str, typer.Option(help="Where the site will be found, for its feed.")] = "",
+    address: Annotated[str, typer.Option(help="Where readers will find the site, for its feed.")] = "",
     force: ForceFlag = False,
 ) -> None:
     """Make a static site of verified releases: catalogue, explorer, budget, how to check it, a feed.
 
-    Each release is copied and the copy verified against the ledger; if one of them does not hold, nothing is
-    written. The site needs no server and loads nothing: open index.html, or copy the folder anywhere.
+    Each release is copied, and the copy verified against the ledger; if one fails, nothing is written. The
+    site needs no server and loads nothing from elsewhere: open index.html, or copy the folder anywhere.
     """
     from tacit.web.published.pages import publish_site
 
@@ -67,7 +67,7 @@ def serve(
     client: Annotated[str, typer.Option(help="The client id of this server there.")] = "",
     secret_file: Annotated[Path | None, typer.Option(help="The client secret; or TACIT_OIDC_SECRET.")] = None,
     address: Annotated[str, typer.Option(help="Where readers find this server: https://host.")] = "",
-    unix: Annotated[Path | None, typer.Option(help="In place of --oidc: a proxy's socket.")] = None,
+    unix: Annotated[Path | None, typer.Option(help="Instead of --oidc: the socket for a proxy.")] = None,
     reader_group: Annotated[list[str] | None, typer.Option(help="A group that may read. Repeatable.")] = None,
     auditor_group: Annotated[
         list[str] | None, typer.Option(help="A group that may open all. Repeatable.")
@@ -107,7 +107,9 @@ def approve(
     releases: Annotated[list[Path] | None, typer.Argument(help="Folders of releases.")] = None,
     key: Annotated[Path | None, typer.Option(help="Sign with this key, which is yours alone.")] = None,
     approver: Annotated[str, typer.Option(help="Who signs: a name or an office, shown to readers.")] = "",
-    ledger: Annotated[Path | None, typer.Option(help="Sign only what this ledger was charged for.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Sign only releases that this ledger was charged for.")
+    ] = None,
     new_key: Annotated[
         Path | None,
         typer.Option(help="Make a key pair: this file, and with .pub the public key to give away."),
@@ -116,7 +118,7 @@ def approve(
         Path | None, typer.Option(help="Check that the owner of this public key has signed the releases.")
     ] = None,
 ) -> None:
-    """Sign the digest of a release's manifest (Ed25519), or check such a signature.
+    """Sign a release as a data protection officer, or check a signature (Ed25519).
 
     Make a key first, once: tacit approve --new-key officer.key. A release that does not verify is not signed.
     The signature lies beside the folder, in RELEASE.approvals.json; tacit site --require-approval
@@ -162,9 +164,8 @@ def desk(
 ) -> None:
     """Serve the owner's desk on 127.0.0.1 until Ctrl-C, and print the address that opens it.
 
-    Data sets, import, plan, release, ledger, evaluate, publish: each page shows the command it stands for and
-    starts it as a job, a folder and a process of its own. Jobs go on when the desk ends, and are there again
-    when it starts.
+    It has forms for import, plan, release, evaluate, audit and publish. Each shows the command it stands for
+    and runs it as a job. Jobs continue when the desk ends, and are listed again when it starts.
     """
     from tacit.web.desk.application import desk_application, open_desk
     from tacit.web.server import bound_socket, open_browser, serve
@@ -185,7 +186,7 @@ def desk(
 
 _SITE = verb_group(
     "site",
-    "The releases of a data set as pages that others may read: tacit site RELEASES… makes them.",
+    "Publish verified releases as a static web site: tacit site RELEASES…",
     [
         verb(make, "week-* --ledger log.parquet.ledger -o site"),
         verb(serve, "site --unix proxy.sock --reader-group analysts"),
