@@ -184,7 +184,7 @@ def test_on_logs_from_records_to_divergence(
 def test_the_weaker_of_the_two_parts_is_not_the_whole() -> None:
     """Section 4.4.2 states ε = 8, δ = 2.25e-7 for both parts; the exact divergence at ε = 8 is far above."""
     p = session_parameters(1, 3, 1.0, 20, 1.0, clicks=(4, 1.0, 20, 1.0))
-    figure = session.paper_figure(p)
+    figure = session.paper_figure(session_parameters(1, 3, 1.0, 20, 1.0))
     sequences = [exact_pairs.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
     clicks = [exact_pairs.selected(math.exp(-1), 20, 19, 21, exact.noisy(math.exp(-1), 20, 19))] * 4
     leak = exact.divergence(exact.product(sequences + clicks), math.exp(figure.epsilon))
