@@ -25,7 +25,7 @@ import pytest
 HOME = Path(__file__).parent.parent
 RULE = "unit/test_pool_counting property/test_pool_tree property/test_pool_rule"
 TOKENS, PARTIES, JOIN = "golden/test_token_vectors", "contract/test_pool_parties", "contract/test_pool_join"
-PROOF = "contract/test_pool_proof"
+PROOF, OBSERVER = "contract/test_pool_proof", "contract/test_pool_observer"
 COUNTING, GATEWAY, TREE = (f"src/tacit/pool/protocol/{name}.py" for name in ("counting", "gateway", "tree"))
 SHARED = "numpy pyarrow.parquet httpx starlette.applications uvicorn cryptography pyhpke typer rich redis"
 """What tests import besides what is weakened: imported once."""
@@ -93,10 +93,9 @@ PROTOCOL: list[tuple[str, str, str, str]] = [
     ("a late word brings a client back", COUNTING, "if held is not None and held.seen != NEVER:",
      "if held is not None:"),
     ("the unheard are sent in sets", COUNTING,
-     "waiting = {ticket: held for ticket, held in self._held.items() if held.seen >= heard}",
+     "waiting = {ticket: held for ticket, held in self._held.items() if held.seen >= now - self.rules.alive}",
      "waiting = dict(self._held)"),
-    ("the unheard are sent alone", COUNTING, "            if held.seen >= heard:\n                sent",
-     "            if True:\n                sent"),
+    ("the unheard are sent alone", COUNTING, "        if held.seen < now - self.rules.alive:\n            return ()", "        if False:\n            return ()"),
     ("the unheard are not told", COUNTING, "return self._refuse(gone, Why.GONE)", "return ()"),
     ("nodes are opened at k", COUNTING, "self._opened_at = headroom(rules.k)", "self._opened_at = rules.k"),
     ("nodes are never closed", COUNTING, "least = self.rules.k if node in", "least = 0 if node in"),
@@ -138,8 +137,8 @@ PROTOCOL: list[tuple[str, str, str, str]] = [
 
 POOL = "src/tacit/pool/"
 CHANNEL: list[tuple[str, str, str, str, str]] = [
-    ("blinding by a factor that the issuer knows", POOL + "channel/tokens.py", "    while math.gcd(factor := secrets.randbelow(key.n - 1) + 1, key.n) != 1:\n        pass",
-     "    factor = math.gcd(3, 3)", TOKENS),
+    ("blinding by a factor that the issuer knows", POOL + "channel/tokens.py", "    factor = int.from_bytes", "    factor = 3 or int.from_bytes", TOKENS),
+    ("a lost answer of the issuer loses the tokens", POOL + "agent.py", 'memory.drawn(at, " blinding")', "secrets.token_bytes(32)", JOIN),
     ("the signer blinds by a fixed number", POOL + "channel/tokens.py", "mine = secrets.randbelow(n - 2) + 2", "mine = 3", TOKENS),
     ("a fault while signing is given out", POOL + "channel/tokens.py", "if pow(power, e, n) != number:", "if False:", TOKENS),
     ("a token is good for any challenge", POOL + "channel/tokens.py", "return message == token_input(key, asked, token[NONCE]) and",
@@ -163,7 +162,7 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
      "if False:", PARTIES),
     ("a text is logged in two batches", POOL + "server/gateway.py", "[*unreadable, *repeated]", "[*unreadable]", PARTIES),
     ("a device says its region itself", POOL + "server/gateway.py", 'asked["person"] = person', 'asked.setdefault("person", person)', PARTIES),
-    ("a person who comes back is another one", POOL + "agent.py", 'f"{self.secret} {period}"', 'f"{secrets.token_hex(8)} {period}"', PARTIES),
+    ("a person who comes back is another one", POOL + "agent.py", 'f"{self.secret}{what} {period}"', 'f"{secrets.token_hex(8)}{what} {period}"', PARTIES),
     ("pages of other sites may ask", POOL + "agent.py", "    if not own or origin not in", "    if False and origin not in", PARTIES),
     ("who leaves does not take the query back", POOL + "agent.py", 'if said.get("state") == "held":\n                with', "if False:\n                with", PARTIES),
     ("what too few share is sent directly", POOL + "agent.py", 'if self.otherwise == "direct":', "if self.join.direct is not None:", PARTIES),
@@ -180,9 +179,15 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
     ("keys of another pool are taken", POOL + "channel/join.py", 'found.join != join.digest', "False", f"{PARTIES} {JOIN}"),
     ("a device takes an earlier period", POOL + "agent.py", "if period < self.period:", "if False:", JOIN),
     ("a device takes a second key of a period", POOL + "agent.py", "if any(self.keys.get(at, digest) != digest for at, digest in digests.items()):", "if False:", JOIN),
-    ("a device takes a smaller k", POOL + "agent.py", "if join.rules.k < k:", "if False:", JOIN),
-    ("a device takes a longer window", POOL + "agent.py", "if join.rules.window > window:", "if False:", JOIN),
-    ("a device takes a tree that was cut anew", POOL + "agent.py", "if seen is None:", "if seen is None and not (seen := join.tree):", JOIN),
+    ("a device takes a smaller k", POOL + "agent.py", "if rules.k < least:", "if False:", JOIN),
+    ("a device takes a longer window", POOL + "agent.py", "if rules.window > longest:", "if False:", JOIN),
+    ("a device takes a tree that was cut anew", POOL + "agent.py", "(seen is None,", "(False,", JOIN),
+    ("a device takes a pool whose issuer is gone", POOL + "agent.py", 'before["issuer"] > now["issuer"]', "False", JOIN),
+    ("a device takes tokens that last longer", POOL + "agent.py", 'before["lasts"] < now["lasts"] and window is None', "False", JOIN),
+    ("a period need not end", POOL + "agent.py", "if time.monotonic() - self.memory.since >", "if 0 >", JOIN),
+    ("a device shows the token of the last period", POOL + "agent.py", '        period = (await self.standing())["period"]\n        if period is None:\n            await',
+     '        period = self.memory.period if self.memory.period >= 0 else (await self.standing())["period"]\n        if period is None:\n            await', OBSERVER),
+    ("a pool of millions may have small leaves", POOL + "channel/join.py", "self.rules.k / min(self.people, len(records))", "self.rules.k / self.people", JOIN),
     ("a device takes a tree with small leaves", POOL + "agent.py", "self.join.check_leaves()", "pass", JOIN),
     ("a device forgets merged cuts", POOL + "agent.py", "found.tree.united(join.tree)", "join.tree", JOIN),
     ("a proof counts vouchers, not keys", POOL + "channel/proof.py", "        each.key\n        for each", "        each\n        for each", PROOF),
@@ -201,7 +206,12 @@ CHANNEL: list[tuple[str, str, str, str, str]] = [
     ("a voucher of any time is taken", POOL + "server/pool.py", "if found.slot in present else None", "", PROOF),
     ("who is held does not sign again", POOL + "agent.py", "if self.join.proof and self._slot() != slot:", "if False:", PROOF),
     ("what was not proved is answered", POOL + "agent.py", "if not proved:", "if False:", PROOF),
-    ("a device forgets that proof was promised", POOL + "agent.py", "if found.proof and not join.proof:", "if False:", PROOF),
+    ("a device forgets that proof was promised", POOL + "agent.py", "before[\"proof\"] > now[\"proof\"]", "False", PROOF),
+    ("an engine says that k are proved", POOL + "agent.py", 'answer | {"proved": self.join.proof and await self._proved(ticket)}', '{"proved": self.join.proof and await self._proved(ticket)} | answer', PARTIES),
+    ("a direct query has topics", POOL + "agent.py", '{"query": query} | ({"count": count} if count else {})', '{"query": query} | more', PARTIES),
+    ("a slow engine costs a batch its answers", POOL + "server/gateway.py", "async with asyncio.timeout(_SECONDS), self._turn:", "async with self._turn:", PARTIES),
+    ("workers of a gateway log at once", POOL + "server/gateway.py", "with self._taking:\n            repeated", "if True:\n            repeated", PARTIES),
+    ("long bodies may take any memory", "src/tacit/bodies.py", " or sum(_READING.values()) > _BYTES_AT_A_TIME", "", "unit/test_bodies"),
     ("a proof without an issuer", POOL + "channel/join.py", 'if flag("proof", self.proof) and self.issuer is None:', "if False:", PROOF),
     ("an answer's region is not checked", POOL + "agent.py", "if node not in self.join.tree.paths[self.leaf]:", "if False:", PARTIES),
     ("a pool may promise less while it runs", POOL + "agent.py", 'if said.get("k") != rules.k or said.get("window") != rules.window or said.get("tree") != tree.digest:', "if False:", PARTIES),

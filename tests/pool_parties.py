@@ -26,7 +26,7 @@ from tacit.pool.server.gateway import Gateway
 from tacit.pool.server.issuer import Issuer, IssuerFile
 from tacit.pool.server.relay import relay_app
 
-__all__ = ["SMALL", "Network", "Parties", "make_join", "parties", "small_tree"]
+__all__ = ["SMALL", "Network", "Parties", "make_join", "parties", "present", "small_tree"]
 
 SMALL = parse_template(
     {
@@ -137,6 +137,13 @@ class Parties:
 
         asking = [one(number, record) for number, record in enumerate(records, 1)]
         return await asyncio.gather(*asking, return_exceptions=True)
+
+
+async def present(agent: Agent) -> int:
+    """The present period, as soon as there is one."""
+    while (period := (await agent.standing())["period"]) is None:
+        await asyncio.sleep(0.05)
+    return int(period)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Read the bodies of requests to Tacit's servers within limits; errors repeat nothing of them.
 
-Bodies that come slowly cannot keep a server from others: only so many are read at a time, and one more ends
-the oldest.
+Bodies that come slowly, or are long, cannot keep a server from others: only so many, and so many bytes, are
+read at a time, and more end the oldest.
 """
 
 import asyncio
@@ -24,8 +24,9 @@ class TooSlowError(InputError):
 
 _SECONDS = 10.0
 _AT_A_TIME = 1_000
-_READING: dict[asyncio.Timeout, None] = {}
-"""The bodies being read, oldest first."""
+_BYTES_AT_A_TIME = 256 << 20
+_READING: dict[asyncio.Timeout, int] = {}
+"""The bodies being read, oldest first, and how many bytes of each have come."""
 
 
 async def read_body(request: "Request", most: int) -> bytes:
@@ -33,20 +34,28 @@ async def read_body(request: "Request", most: int) -> bytes:
     body, limit = bytearray(), asyncio.timeout(_SECONDS)
     try:
         async with limit:
-            _READING[limit] = None
-            if len(_READING) > _AT_A_TIME:
-                oldest = next(iter(_READING))
-                del _READING[oldest]
-                oldest.reschedule(asyncio.get_running_loop().time())
+            _READING[limit] = 0
+            _make_room()
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
                     raise TooLongError(f"a message has at most {most:,} bytes.")
+                if limit in _READING:
+                    _READING[limit] = len(body)
+                    _make_room()
     except TimeoutError as error:
         raise TooSlowError("a message must come within a few seconds.") from error
     finally:
         _READING.pop(limit, None)
     return bytes(body)
+
+
+def _make_room() -> None:
+    """End the oldest bodies while too much is being read."""
+    while len(_READING) > _AT_A_TIME or sum(_READING.values()) > _BYTES_AT_A_TIME:
+        oldest = next(iter(_READING))
+        del _READING[oldest]
+        oldest.reschedule(asyncio.get_running_loop().time())
 
 
 async def read_object(request: "Request", most: int) -> dict[str, Any]:

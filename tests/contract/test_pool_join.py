@@ -6,18 +6,21 @@ import asyncio
 import base64
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
-from tests.pool_parties import SMALL, Parties, make_join, parties, small_tree
+from tests.pool_parties import SMALL, Parties, make_join, parties, present, small_tree
 from typer.testing import CliRunner
 
 from tacit import Agent, InputError, ParameterError, Pool
 from tacit.commands import application
 from tacit.pool.channel import tokens
 from tacit.pool.channel.join import Identity, JoinFile, signed, token_challenge
+from tacit.pool.channel.oblivious import RelayedError
 from tacit.pool.protocol.tree import Tree
 from tacit.pool.server.issuer import IssuerFile
 from tacit.pool.server.pool import _Worker, merge_small_leaves
@@ -90,7 +93,19 @@ def test_a_device_refuses_a_pool_that_promises_less_than_before(tmp_path: Path) 
     with pytest.raises(InputError, match="7 were promised"):
         Agent(make_join(tmp_path, k=5, window=10.0, tree=tree), ME, memory=memory)
     Agent(make_join(tmp_path, k=5, window=10.0, tree=tree), ME, memory=memory, k=5)
+    with pytest.raises(InputError, match="tokens last longer than before"):
+        Agent(make_join(tmp_path, k=5, window=10.0, tree=tree, period=41.0), ME, memory=memory)
+    Agent(make_join(tmp_path, k=5, window=30.0, tree=tree), ME, memory=memory, window=30.0)
     assert oct(memory.stat().st_mode)[-3:] == "600" and "Redmond" not in memory.read_text()
+
+
+def test_a_device_refuses_a_pool_whose_issuer_is_gone(tmp_path: Path) -> None:
+    account, memory = tmp_path / "me.account", tmp_path / "memory.json"
+    Identity.kept(account, make=True)
+    Agent(make_join(tmp_path), ME, memory=memory)
+    Agent(make_join(tmp_path, issuer=True), ME, memory=memory, account=account)
+    with pytest.raises(InputError, match="issuer is gone"):
+        Agent(make_join(tmp_path), ME, memory=memory, account=account)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +179,24 @@ def test_a_device_refuses_earlier_periods_and_changed_keys(tmp_path: Path) -> No
         agent.memory.enter(8)
 
 
+def test_a_period_that_does_not_end_is_refused(tmp_path: Path) -> None:
+    """A token is good for one period, so a pool that keeps to one could link a device's queries for ever."""
+
+    async def work() -> None:
+        async with parties(tmp_path, period=3_600.0) as pool, pool.agent(1, ME) as agent:
+            period = await present(agent)
+            agent.memory.since -= 3_590.0
+            assert await present(agent) == period
+            agent.memory.since -= 1_000.0
+            with pytest.raises(InputError, match="period lasts longer than the 3600 s of its join file"):
+                await agent.search("tea")
+            assert pool.asked == []
+            agent.memory.enter(period + 1)
+            assert agent.memory.since > time.monotonic() - 60.0
+
+    asyncio.run(work())
+
+
 def test_the_pool_must_say_what_its_join_file_says(tmp_path: Path) -> None:
     async def work() -> None:
         async with parties(tmp_path) as pool:
@@ -189,12 +222,15 @@ def test_a_tree_with_small_leaves_is_refused(tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     join = JoinFile.read(tmp_path / "a.join")
     finest = Tree(join.template, ((0, 72), None, None))  # those above 89 alone
-    lying = JoinFile(join.rules, finest, 500, join.relay, join.pool, join.gateway, join.identities)
-    lying.write(tmp_path / "b.join", Identity.kept(tmp_path / "pool.secret"))
     (tmp_path / "me.json").write_text("{}")
-    words = ["pool", "join", str(tmp_path / "b.join"), "--record", str(tmp_path / "me.json"), "--show"]
-    refused = runner.invoke(application(), words)
-    assert isinstance(refused.exception, InputError) and "a leaf of the tree holds" in str(refused.exception)
+    one = Tree(join.template, ((1, 5), None, None))  # the 14 who work without pay
+    for tree, people in ((finest, 500), (one, 10**9)):  # whatever the pool says of its size
+        lying = replace(join, tree=tree, people=people)
+        lying.write(tmp_path / "b.join", Identity.kept(tmp_path / "pool.secret"), force=True)
+        words = ["pool", "join", str(tmp_path / "b.join"), "--record", str(tmp_path / "me.json"), "--show"]
+        refused = runner.invoke(application(), words)
+        assert isinstance(refused.exception, InputError)
+        assert "a leaf of the tree holds" in str(refused.exception)
 
 
 def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
@@ -243,7 +279,7 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
         async with pool.agent(3, ME, account=accounts[3]) as agent:
             period = (await agent.standing())["period"]
             stranger = tokens.BlindSigner()
-            begun = tokens.new_token(stranger.public, token_challenge(pool.join, period), bytes(32))
+            begun = tokens.new_token(stranger.public, token_challenge(pool.join, period), bytes(32), b"seed")
             forged = begun.finish(tokens.sign_token(stranger, begun.request))
             for token in (bytes(354), forged, b"x" * 32):
                 said = {
@@ -261,7 +297,7 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
         signers = file.keys()
         period, signer = max(signers.items())
         secret = accounts[3].read_text().strip()
-        requests = [tokens.new_token(signer.public, b"x", bytes([each]) * 32).request for each in range(2)]
+        requests = [tokens.new_token(signer.public, b"x", bytes(32), bytes([n])).request for n in range(2)]
         first = file.sign(secret, {period: requests[0]})
         assert file.sign(secret, {period: requests[0]}) == first and len(first) == 1
         assert file.sign(secret, {period: requests[1]}) == {}
@@ -269,6 +305,42 @@ def test_tokens_of_an_issuer_admit_people_once_a_period(tmp_path: Path) -> None:
         assert IssuerFile(tmp_path / "accounts.db").keys()[period].public.n == signer.public.n
         with pytest.raises(InputError, match="no such account"):
             file.sign("00", {period: requests[0]})
+
+    asyncio.run(work())
+
+
+def test_tokens_whose_answer_was_lost_are_fetched_again(tmp_path: Path) -> None:
+    """The issuer signs one request of an account and period, so it must be the same that is sent again."""
+    file = IssuerFile(tmp_path / "accounts.db")
+    file.new_account(tmp_path / "me.account")
+
+    class Lossy(httpx.AsyncBaseTransport):
+        def __init__(self, usual: httpx.AsyncBaseTransport) -> None:
+            self.usual, self.lose = usual, 1
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            answer = await self.usual.handle_async_request(request)
+            if request.url.path == "/issuer" and self.lose:
+                self.lose -= 1
+                raise httpx.ReadTimeout("lost")
+            return answer
+
+    async def work() -> None:
+        async with parties(tmp_path, issuer=True, period=3_600.0, ahead=4_000.0) as pool:
+            network, given = Lossy(pool.network("10.0.0.1")), {"account": tmp_path / "me.account"}
+            memory = tmp_path / "memory.json"
+            first, second = (
+                Agent(pool.join, ME, memory=memory, transport=network, **given) for _ in range(2)
+            )  # two programs of one device
+            async with first, second:
+                period = await present(first)
+                with pytest.raises(RelayedError):
+                    await first._token(period)
+                found = await first._token(period)
+                assert await second._token(period) == found
+            async with pool.agent(9, ME, **given) as another_device:
+                with pytest.raises(InputError, match="another device, or a memory that is gone"):
+                    await another_device._token(period)
 
     asyncio.run(work())
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import defaultdict
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
-from tests.pool_parties import SMALL, parties
+from tests.pool_parties import SMALL, parties, present
 
 from tacit.pool.protocol.template import Record
 from tacit.pool.protocol.tree import Cut, Tree
@@ -93,6 +95,39 @@ def test_the_pool_operator_links_no_address(tmp_path: Path, view: list[Entry]) -
     assert len(view) > 20 and {address for address, _, _ in view} == {"relay"}
     assert linked(view) == {}
     assert "10.0.0." not in repr(view)
+
+
+def test_the_pool_sees_no_token_of_a_period_that_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever deposits the last period's token and then the next one's shows that both are one person's."""
+    seen: list[tuple[int, int]] = []
+    deposit = pool_module._Worker.deposit
+
+    async def watched(self: Any, given: dict[str, Any]) -> dict[str, Any]:
+        seen.append((given["period"], (await self.store.standing())["period"]))
+        return await deposit(self, given)
+
+    monkeypatch.setattr(pool_module._Worker, "deposit", watched)
+    ahead = [0.0]
+
+    async def work() -> None:
+        parts = {"clock": lambda: time.time() + ahead[0]}
+        async with parties(tmp_path, period=3_600.0, parts=parts) as pool, AsyncExitStack() as running:
+            people = [pool.agent(number, {"age": 30, "place": "Redmond"}) for number in range(3)]
+            for agent in people:
+                await running.enter_async_context(agent)
+            for _ in range(3):
+                answers = await asyncio.gather(*(agent.search("tea") for agent in people))
+                assert all(answer["guarded"] for answer in answers)
+                last = await present(people[0])
+                ahead[0] += 3_600.0
+                while await present(people[0]) == last:
+                    await asyncio.sleep(0.05)
+
+    asyncio.run(work())
+    assert len({period for period, _ in seen}) == 3
+    assert all(period == present for period, present in seen)
 
 
 def test_pool_and_relay_together_find_a_leaf_and_no_person(tmp_path: Path, view: list[Entry]) -> None:

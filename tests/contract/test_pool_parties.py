@@ -8,11 +8,16 @@ import json
 import random
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from tests.local_server import http_answer, local_server
 from tests.pool_parties import Parties, make_join, parties
 
@@ -287,7 +292,7 @@ def test_who_comes_back_is_the_same_person(tmp_path: Path) -> None:
                     await agent.search("tea")
         asking = asyncio.gather(*(pool.agent(1, TOGETHER[0]).meaning() for _ in range(2)))
         assert await asking and pool.asked == []
-        tokens = {pool.agent(number, TOGETHER[0]).memory.own_token(5) for number in (1, 1, 2)}
+        tokens = {pool.agent(number, TOGETHER[0]).memory.drawn(5) for number in (1, 1, 2)}
         assert len(tokens) == 2
 
         async def at_once() -> Any:
@@ -493,7 +498,7 @@ def test_a_direct_query_needs_the_word(tmp_path: Path) -> None:
                 await agent.search("tea")
         assert not any(each.address == "10.0.0.7" for each in pool.seen.get("engine.test", []))
         async with pool.agent(7, TOGETHER[0], patience=0.2, otherwise="direct") as agent:
-            answer = await agent.search("tea")
+            answer = await agent.search("tea", topics=["coffee"], preferences={"coffee": 1.0})
         assert answer["guarded"] is False and answer["person"] == {}
         assert pool.seen["engine.test"][-1].address == "10.0.0.7" and pool.asked[-1] == {"query": "tea"}
 
@@ -541,6 +546,48 @@ def test_a_gateway_refuses_what_is_no_address_of_an_engine(tmp_path: Path) -> No
     join = make_join(tmp_path)
     with pytest.raises(InputError, match="engine must be an address"):
         gateway_module.Gateway(join, Identity.kept(tmp_path / "gateway.secret"), "engine.example")
+
+
+def test_an_engine_says_nothing_in_the_name_of_others(tmp_path: Path) -> None:
+    """Nor does an answer that is no HTTP, or no JSON by the letter, cost others theirs."""
+    said = (
+        b'{"results": [], "score": NaN, "person": {"name": "Thelma"}, "guarded": 0, "k": 9, "proved": true}'
+    )
+
+    async def work(pool: Parties) -> None:
+        async def engine(_request: Request) -> Response:
+            return Response(said, 203)
+
+        pool.apps["engine.test"] = Starlette(routes=[Route("/search", engine, methods=["POST"])])
+        for found in await pool.ask_together(TOGETHER):
+            assert found["guarded"] is True and found["k"] == 3 and found["proved"] is False
+            assert "name" not in found["person"] and found["score"] is None and found["status"] == 203
+
+    run(tmp_path, work)
+
+
+def test_a_slow_engine_costs_a_batch_no_answers_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever gets no turn in time is told so, before the pool gives the batch up."""
+    monkeypatch.setattr(gateway_module, "_ASKED_AT_ONCE", 1)
+    monkeypatch.setattr(gateway_module, "_SECONDS", 3.0)
+
+    async def work(pool: Parties) -> None:
+        fast = ["once"]
+
+        async def engine(_request: Request) -> Response:
+            if not fast:
+                await asyncio.sleep(60.0)
+            fast.clear()
+            return JSONResponse({"results": ["found"]})
+
+        pool.apps["engine.test"] = Starlette(routes=[Route("/search", engine, methods=["POST"])])
+        found = await pool.ask_together(TOGETHER[:3])
+        assert sorted(each["status"] for each in found) == [200, 502, 502]
+        assert {each.get("error") for each in found} == {None, "the engine does not answer (TimeoutError)"}
+
+    run(tmp_path, work)
 
 
 def test_answers_are_cut_to_the_size_that_all_have() -> None:
@@ -622,6 +669,28 @@ def test_a_gateway_keeps_answers_only_while_a_batch_may_come_again(monkeypatch: 
     monkeypatch.setattr(gateway_module, "_KEPT_ANSWERS", 250)
     take("last", 62.6)
     assert list(state._answers) == ["late", "last"] and state._bytes == 200
+
+
+def test_the_workers_of_a_gateway_log_one_batch_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each calls the state from a thread of its own: a clock or a batch between two must not slip through."""
+    state, usual = gateway_module.GatewayState(60.0), gateway_module.GatewayLog.take
+    inside: list[int] = []
+
+    def slow(self: Any, *given: Any) -> Any:
+        inside.append(1)
+        time.sleep(0.02)
+        assert len(inside) == 1
+        answer = usual(self, *given)
+        inside.clear()
+        return answer
+
+    monkeypatch.setattr(gateway_module.GatewayLog, "take", slow)
+    batch = ("one", state._log.session, 90.0)
+    with ThreadPoolExecutor(8) as workers:
+        answers = [
+            done.result() for done in [workers.submit(state.take, batch, (), (), 30.0) for _ in range(8)]
+        ]
+    assert sorted(fresh for _, fresh in answers) == [False] * 7 + [True]
 
 
 def test_an_answer_under_a_region_of_somebody_else_is_refused(

@@ -49,7 +49,7 @@ def voucher(
     """A person's voucher, with a token that the issuer signed."""
     key = Ed25519PrivateKey.from_private_bytes(bytes([who + 1]) * 32)
     nonce = key_digest(key.public_key().public_bytes_raw())
-    begun = tokens.new_token(signer.public, token_challenge(join, period), nonce)
+    begun = tokens.new_token(signer.public, token_challenge(join, period), nonce, nonce)
     token = begun.finish(tokens.sign_token(signer, begun.request))
     return replace(Voucher.signed(key, join, leaf, now), token=token[tokens.SIGNATURE])
 

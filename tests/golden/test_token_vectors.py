@@ -108,9 +108,10 @@ def test_a_token_is_good_for_its_challenge_and_key_alone(signer: BlindSigner) ->
         changed[at] ^= 1
         assert not tokens.token_holds(signer.public, asked, bytes(changed))
     assert not tokens.token_holds(signer.public, asked, b"")
-    pending = tokens.new_token(signer.public, asked, bytes(32))
+    pending = tokens.new_token(signer.public, asked, bytes(32), b"a")
+    other_request = tokens.new_token(signer.public, asked, bytes(32), b"b").request
     with pytest.raises(InputError, match="no signature of this key"):
-        pending.finish(tokens.sign_token(signer, tokens.new_token(signer.public, asked, bytes(32)).request))
+        pending.finish(tokens.sign_token(signer, other_request))
     with pytest.raises(InputError, match="type 2 and for this key"):
         tokens.sign_token(signer, b"\x00\x01" + pending.request[2:])
 
@@ -119,14 +120,16 @@ def test_the_issuer_cannot_link_a_token_to_its_request(signer: BlindSigner) -> N
     """With every factor it might guess, a request fits another person's token as well as its own."""
     asked = bytes.fromhex(CHALLENGE)
     public = signer.public
-    pending = [tokens.new_token(public, asked, bytes([each]) * 32) for each in range(3)]
+    pending = [tokens.new_token(public, asked, bytes(32), bytes([each])) for each in range(3)]
     finished = [each.finish(tokens.sign_token(signer, each.request)) for each in pending]
     assert len({each.inverse for each in pending}) == 3
     for each, token in zip(pending, finished, strict=True):
         encoded = pow(int.from_bytes(token[98:], "big"), public.e, public.n)
         ratio = int.from_bytes(each.blinded, "big") * pow(encoded, -1, public.n) % public.n
         assert all(ratio != pow(factor, public.e, public.n) for factor in range(1, 1_000))
-    assert len({token[2:34] for token in finished}) == 3, "nonces are drawn anew"
+    assert len({token[98:] for token in finished}) == 3, "salts differ"
+    again = tokens.new_token(public, asked, bytes(32), b"\0")
+    assert again == pending[0] and again
 
 
 def test_the_signer_blinds_what_it_raises_to_its_secret(
@@ -138,7 +141,7 @@ def test_the_signer_blinds_what_it_raises_to_its_secret(
     monkeypatch.setattr(
         BlindSigner, "_power", lambda self, number: seen.append(number) or usual(self, number)
     )
-    request = tokens.new_token(signer.public, b"challenge", bytes(32)).request
+    request = tokens.new_token(signer.public, b"challenge", bytes(32), b"seed").request
     assert len({tokens.sign_token(signer, request) for _ in range(5)}) == 1
     base = int.from_bytes(request[3:], "big")
     assert len({*seen, base}) == 6
@@ -149,7 +152,7 @@ def test_a_fault_while_signing_is_not_given_out(signer: BlindSigner, monkeypatch
     usual = BlindSigner._power
     monkeypatch.setattr(BlindSigner, "_power", lambda self, number: usual(self, number) + self._p)
     with pytest.raises(InputError, match="signing failed"):
-        tokens.sign_token(signer, tokens.new_token(signer.public, b"challenge", bytes(32)).request)
+        tokens.sign_token(signer, tokens.new_token(signer.public, b"challenge", bytes(32), b"seed").request)
 
 
 def test_what_does_not_fit_the_key_is_refused(signer: BlindSigner) -> None:

@@ -52,6 +52,23 @@ def test_one_body_too_many_ends_the_oldest(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(work())
 
 
+def test_long_bodies_together_end_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strangers can send a gateway many batches of the greatest length before it sees who sent them."""
+    monkeypatch.setattr(bodies, "_BYTES_AT_A_TIME", 10)  # each of these has four
+
+    async def work() -> None:
+        reading = [asyncio.create_task(bodies.read_body(Endless(), 100)) for _ in range(4)]
+        done, waiting = await asyncio.wait(reading, timeout=0.5)
+        assert done == set(reading[:2])
+        assert {type(task.exception()) for task in done} == {bodies.TooSlowError}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(work())
+    assert not bodies._READING
+
+
 def test_a_body_has_a_length() -> None:
     assert asyncio.run(bodies.read_body(Whole(b"12345"), 5)) == b"12345"
     with pytest.raises(bodies.TooLongError):

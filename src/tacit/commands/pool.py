@@ -139,8 +139,7 @@ def serve(
     rules = pool.join.rules
     result = {"k": rules.k, "window": rules.window, "period": rules.period, "workers": workers}
     says = [
-        f"a query goes out when {rules.k} people who share its region asked within {rules.window:g} s; with "
-        "fewer, none does",
+        f"a query goes out only when {rules.k} people who share its region asked within {rules.window:g} s",
         f"texts go on sealed to {pool.join.gateway}",
     ]
     run(pool.app, listen(host, port), "Pool at {}", result, says, workers)

@@ -56,20 +56,20 @@ class HeldError(TacitError):
 
 @dataclass
 class DeviceMemory:
-    """What a device remembers of a pool: the least it was promised, periods and their keys, tokens to spend.
+    """What a device remembers of a pool: what it was promised, periods and their keys, tokens to spend.
 
     One JSON file that only its owner can read, written before what it says is relied on.
     """
 
     path: Path
-    k: int
-    window: float
+    promised: dict[str, float]
     tree: Tree
-    proof: bool = False
     period: int = -1
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    since: float = field(default_factory=time.monotonic)
+    """When this process heard of the period first."""
 
     @classmethod
     def opened(cls, path: Path | None, join: JoinFile, k: int | None, window: float | None) -> DeviceMemory:
@@ -79,48 +79,52 @@ class DeviceMemory:
         """
         usual = Path(platformdirs.user_data_dir("tacit", appauthor=False)) / "pools"
         path = path or usual / f"{join.identities['pool'][:16]}.json"
-        found = cls(path, join.rules.k, join.rules.window, join.tree)
+        rules = join.rules
+        now = {"k": rules.k, "window": rules.window, "lasts": rules.period}
+        now |= {"issuer": join.issuer is not None, "proof": join.proof}
+        found = cls(path, now, join.tree)
         if path.exists():
             try:
                 given = json.loads(path.read_text(encoding="utf-8"))
-                found.k, found.window = int(given["k"]), float(given["window"])
+                found.promised = {name: type(said)(given.get(name, said)) for name, said in now.items()}
                 found.tree = Tree.parse(given["tree"], join.template)
-                found.period, found.proof = int(given["period"]), bool(given.get("proof"))
+                found.period = int(given["period"])
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
                 found.secret = str(given.get("secret", found.secret))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 problem = f"what is remembered of the pool in {path} cannot be read."
                 raise InputError(problem, "Move it away to begin anew.") from error
-        k = found.k if k is None else whole("k", k, 2)
-        window = found.window if window is None else real("window", window)
+        before = found.promised
+        least = before["k"] if k is None else whole("k", k, 2)
+        longest = before["window"] if window is None else real("window", window)
         said = "were promised before or asked for."
-        if join.rules.k < k:
-            problem = f"the pool promises that {join.rules.k} people share a region; {k} {said}"
+        if rules.k < least:
+            problem = f"the pool promises that {rules.k} people share a region; {least} {said}"
             raise InputError(problem, "If you accept less, say so with `k`.")
-        if join.rules.window > window:
-            problem = f"the pool counts people who ask within {join.rules.window:g} s; {window:g} s {said}"
+        if rules.window > longest:
+            problem = f"the pool counts people who ask within {rules.window:g} s; {longest:g} s {said}"
             raise InputError(problem, "If you accept a longer time, say so with `window`.")
-        if found.proof and not join.proof:
-            problem = "the pool no longer proves that k people asked."
-            raise InputError(problem, f"To join all the same, move {path} away.")
         seen = found.tree.united(join.tree)
-        if seen is None:
-            problem = "the pool's tree was cut anew since this device joined: old and new regions intersect."
-            remedy = f"A tree may only merge and split leaves. To join all the same, move {path} away."
-            raise InputError(problem, remedy)
-        found.k, found.window, found.tree, found.proof = join.rules.k, join.rules.window, seen, join.proof
+        for fell, problem in (
+            (before["proof"] > now["proof"], "the pool no longer proves that k people asked."),
+            (before["issuer"] > now["issuer"], "the pool's issuer is gone: one person can pose as k."),
+            (before["lasts"] < now["lasts"] and window is None, "the pool's tokens last longer than before."),
+            (seen is None, "the pool's tree was cut anew: old and new regions intersect."),
+        ):
+            if fell:
+                raise InputError(problem, f"To join all the same, move {path} away.")
+        found.promised, found.tree = now, seen or join.tree
         found.write()
         return found
 
-    def own_token(self, period: int) -> bytes:
-        """The token of a period where no issuer gives any: the same for who comes back, who is one person."""
-        return hashlib.sha256(f"{self.secret} {period}".encode()).digest()
+    def drawn(self, period: int, what: str = "") -> bytes:
+        """What this device draws for a period, the same for who comes back; where no issuer is, the token."""
+        return hashlib.sha256(f"{self.secret}{what} {period}".encode()).digest()
 
     def key(self, period: int) -> Ed25519PrivateKey:
         """The key of a period's token, which signs that this device asked."""
-        seed = hashlib.sha256(f"{self.secret} key {period}".encode()).digest()
-        return Ed25519PrivateKey.from_private_bytes(seed)
+        return Ed25519PrivateKey.from_private_bytes(self.drawn(period, " key"))
 
     def learn_keys(self, keys: Mapping[int, bytes]) -> None:
         """Take in the issuer's keys by period, and refuse another key for a period that is known."""
@@ -136,23 +140,16 @@ class DeviceMemory:
             problem = f"the pool announced period {period:,} after {self.period:,}."
             raise InputError(problem, "Somebody replays old messages: nothing was sent.")
         if period > self.period:
-            self.period = period
+            self.period, self.since = period, time.monotonic()
             self.tokens = {at: token for at, token in self.tokens.items() if at >= period}
             self.write()
 
     def write(self) -> None:
         """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        said = {
-            "k": self.k,
-            "window": self.window,
-            "tree": self.tree.as_dict(),
-            "proof": self.proof,
-            "period": self.period,
-            "keys": self.keys,
-            "tokens": {at: base64.b64encode(token).decode() for at, token in self.tokens.items()},
-            "secret": self.secret,
-        }
+        kept = {at: base64.b64encode(token).decode() for at, token in self.tokens.items()}
+        said = {"tree": self.tree.as_dict(), "period": self.period, "keys": self.keys, "tokens": kept}
+        said |= self.promised | {"secret": self.secret}
         with atomic_file(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
 
@@ -207,7 +204,9 @@ class Agent:
             problem = f"this pool admits accounts of {self.join.issuer} only."
             raise ParameterError(problem, "Name yours with `account`.")
         self.join.check_leaves()
-        values = record if isinstance(record, Mapping) else read_record(record)
+        values = record if isinstance(record, Mapping) else read_json(place("record", record), "the record")
+        if not isinstance(values, Mapping):
+            raise InputError(f"the record {record} must be a JSON object of attributes and values.")
         self._record = self.join.template.encode(values)
         self.leaf = self.join.tree.leaf_of(self._record)
         self.patience, self.delay = real("patience", patience), real("delay", delay)
@@ -278,8 +277,12 @@ class Agent:
         if said.get("k") != rules.k or said.get("window") != rules.window or said.get("tree") != tree.digest:
             problem = "the pool does not promise what its join file says."
             raise InputError(problem, "Look at its present join file.")
-        if isinstance(said.get("period"), int):
-            self.memory.enter(said["period"])
+        period = said.setdefault("period", None)
+        if period is not None:
+            self.memory.enter(whole("period", period))
+            if time.monotonic() - self.memory.since > 1.25 * rules.period + 10.0:  # it is surely over
+                problem = f"the pool's period lasts longer than the {rules.period:g} s of its join file."
+                raise InputError(problem, "It could link your queries for as long: nothing was sent.")
         return said
 
     async def meaning(self) -> dict[str, Any]:
@@ -294,14 +297,15 @@ class Agent:
     async def _token(self, period: int) -> bytes:
         """The token of a period: one a period, so that a person counts once."""
         if self._account is None:
-            return self.memory.own_token(period)
+            return self.memory.drawn(period)
         async with self._issuing:
             if period not in self.memory.tokens:
                 await self.fetch_tokens()
         if period not in self.memory.tokens:
-            raise InputError("the issuer has no token of this period left for this account.")
-        ahead = [at for at in self.memory.tokens if at >= period]
-        if len(ahead) < len(self.memory.keys) // 2 and (self._fetching is None or self._fetching.done()):
+            problem = "another device, or a memory that is gone, has this account's token of the period."
+            raise InputError(problem, "Use an account with one `memory`; after two days it is free again.")
+        few = len(self.memory.tokens) < len(self.memory.keys) // 2
+        if few and (self._fetching is None or self._fetching.done()):
             self._fetching = asyncio.create_task(self._fetch_later())
         return self.memory.tokens[period]
 
@@ -323,9 +327,10 @@ class Agent:
         announced, memory = await self._learn_token_keys(), self.memory
         missing = [at for at in self._token_keys if at not in memory.tokens and at >= memory.period]
 
-        def begin(at: int) -> tokens.PendingToken:
+        def begin(at: int) -> tokens.PendingToken:  # the same again, if the answer is lost
             nonce = key_digest(memory.key(at).public_key().public_bytes_raw())
-            return tokens.new_token(self._token_keys[at], token_challenge(self.join, at), nonce)
+            asked, seed = token_challenge(self.join, at), memory.drawn(at, " blinding")
+            return tokens.new_token(self._token_keys[at], asked, nonce, seed)
 
         begun = await asyncio.to_thread(lambda: {at: begin(at) for at in missing})
         requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}
@@ -333,8 +338,11 @@ class Agent:
         said = {"account": self._account, "requests": requests}
         issuer = f"{self.join.relay}/issuer"
         given = await oblivious.ask(self._http, issuer, key, "/tokens", said, tokens.BATCH_SIZE)
-        for at, text in dict(given.get("signed", {})).items():
-            memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
+        try:
+            for at, text in dict(given["signed"]).items():
+                memory.tokens[int(at)] = begun[int(at)].finish(base64.b64decode(text))
+        except (KeyError, ValueError, TypeError) as error:
+            raise oblivious.RelayedError("the issuer's answer cannot be read.") from error
         memory.write()
 
     async def search(
@@ -344,7 +352,6 @@ class Agent:
         topics: Sequence[str] = (),
         preferences: Mapping[str, float] | None = None,
         count: int | None = None,
-        patience: float | None = None,
     ) -> dict[str, Any]:
         """Ask the service through the pool.
 
@@ -353,7 +360,6 @@ class Agent:
             topics: what goes along: the topics that the device guard let out.
             preferences: the share of each of these topics.
             count: how many results are wanted, if not as many as the engine gives.
-            patience: for how many seconds it waits, if not as long as the agent's.
 
         Returns:
             The engine's answer, with ``person``, the region that the query went out under, in words,
@@ -364,7 +370,7 @@ class Agent:
         """
         given = {"topics": list(topics), "preferences": dict(preferences or {}), "count": count}
         more = {name: value for name, value in given.items() if value}
-        until = time.monotonic() + (self.patience if patience is None else patience)
+        until = time.monotonic() + self.patience
         text, named = without_values(self.join.template, self._record, query)
         asked = {"query": text, "named": named} | more
         await asyncio.sleep(_RANDOM.uniform(0, self.delay))
@@ -373,19 +379,18 @@ class Agent:
             if answer is not None:
                 return answer
         if self.otherwise == "direct":
-            return await self._directly({"query": query} | more)
+            return await self._directly({"query": query} | ({"count": count} if count else {}))
         rules = self.join.rules
         few = f"fewer than {rules.k} people of a shared region asked within {rules.window:g} s."
         raise HeldError(f"held back and not sent: {few}", "Ask again later.")
 
     async def _deposit(self, asked: Mapping[str, Any], until: float) -> dict[str, Any] | None:
         """Deposit a query and wait for its answer; None if it must be deposited again, or time is up."""
-        period = self.memory.period
-        if period < 0:
-            period = (await self.standing())["period"]
-            if period is None:
-                await asyncio.sleep(1.0)
-                return None
+        # Asked each time: a token of a period that is over would tell the pool whose the next one is.
+        period = (await self.standing())["period"]
+        if period is None:
+            await asyncio.sleep(1.0)
+            return None
         token = await self._token(period)
         content = zlib.compress(json.dumps(asked).encode(), 9)
         request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content)
@@ -424,21 +429,18 @@ class Agent:
         self, said: Mapping[str, Any], sealed: oblivious.SealedRequest, ticket: str
     ) -> dict[str, Any] | None:
         if said.get("state") == "answered":
-            answer = self._opened(sealed, base64.b64decode(str(said["answer"])))
-            return answer | (await self._proved(ticket) if self.join.proof else {})
+            answer = self._opened(sealed, said.get("answer"))
+            return answer | {"proved": self.join.proof and await self._proved(ticket)}
         if said.get("state") == "unanswered":
             raise oblivious.RelayedError("the query was sent, but its answer was lost.")
-        why, before = said.get("why"), self.memory.period
-        if isinstance(said.get("period"), int):
-            self.memory.enter(said["period"])
+        why = said.get("why")
         if why == Why.LEAF:
             raise InputError("the pool does not accept this device's leaf.", "Get its present join file.")
         if why == Why.CLOCK:
             raise InputError("this device's clock is off; a proof that k people asked goes by it.", "Set it.")
         if why == Why.UNREADABLE:
             self._keys.pop("gateway", None)
-        if why != Why.PERIOD or self.memory.period == before:
-            await asyncio.sleep(_RANDOM.uniform(0.5, 2.0))
+        await asyncio.sleep(_RANDOM.uniform(0.5, 2.0))
         return None
 
     def _slot(self) -> int:
@@ -451,7 +453,7 @@ class Agent:
         signed = Voucher.signed(self.memory.key(period), self.join, self.leaf, time.time())
         return {"voucher": signed.to_text()}
 
-    async def _proved(self, ticket: str) -> dict[str, Any]:
+    async def _proved(self, ticket: str) -> bool:
         """Have the pool prove that k people asked from inside the region of the query that was answered."""
         assert self.last is not None
         node, shown, period = self.last["node"], list[Voucher](), -1
@@ -469,13 +471,13 @@ class Agent:
             problem = f"the query was sent, but the pool did not prove that {self.join.rules.k} people asked."
             remedy = "If that is so again, and this device's clock is right, leave the pool."
             raise oblivious.RelayedError(problem, remedy)
-        return {"proved": True}
+        return True
 
-    def _opened(self, sealed: oblivious.SealedRequest, answer: bytes) -> dict[str, Any]:
+    def _opened(self, sealed: oblivious.SealedRequest, answer: object) -> dict[str, Any]:
         """Open the service's answer, and see that its region contains this person."""
         try:
-            content = zlib.decompress(oblivious.read_response(sealed.open_response(answer)).content)
-            found = json.loads(content)
+            opened = sealed.open_response(base64.b64decode(str(answer)))
+            found = json.loads(zlib.decompress(oblivious.read_response(opened).content))
             node = found.pop("node")
         except (InputError, zlib.error, ValueError, KeyError, AttributeError) as error:
             raise oblivious.RelayedError("the answer was not sealed for this query.") from error
@@ -542,7 +544,8 @@ class Agent:
             for task in (asking, leaving):
                 task.cancel()
             await asyncio.gather(asking, leaving, return_exceptions=True)
-        return JSONResponse(answer, int(answer.pop("status", 200)), _HEADERS)
+        status = answer.pop("status", 200)
+        return JSONResponse(answer, status if status in range(200, 600) else 502, _HEADERS)
 
 
 def _refuse_other_sites(request: Request) -> None:
@@ -562,15 +565,6 @@ async def _left(request: Request) -> None:
         pass
 
 
-def read_record(path: str | Path) -> dict[str, object]:
-    """Read a person's values from a JSON file."""
-    values = read_json(place("record", path), "the record")
-    if not isinstance(values, dict):
-        raise InputError(f"the record {path} must be a JSON object of attributes and values.")
-    return values
-
-
 async def _trouble(_request: Request, error: Exception) -> Response:
-    if isinstance(error, InputError):
-        return JSONResponse({"error": str(error)}, 400, _HEADERS)
-    return JSONResponse({"error": str(error)}, 503, {**_HEADERS, "retry-after": "5"})
+    status, more = (400, {}) if isinstance(error, InputError) else (503, {"retry-after": "5"})
+    return JSONResponse({"error": str(error)}, status, _HEADERS | more)

@@ -174,7 +174,10 @@ class JoinFile:
     def check_leaves(self) -> None:
         """Refuse a tree with a leaf of too few public records, where these are at hand."""
         if self.template.digest == adult_template().digest:
-            self.tree.check(adult().records, min(1.0, self.rules.k / self.people))
+            records = (
+                adult().records
+            )  # a pool that says it has millions of people must not name one by a leaf
+            self.tree.check(records, min(1.0, self.rules.k / min(self.people, len(records))))
 
     def meaning(self) -> dict[str, Any]:
         """Say what is promised, and which party can learn what."""
@@ -263,8 +266,7 @@ def create_pool(
 ) -> JoinFile:
     """Set a pool up: cut its tree from public records, and write the join file, signed.
 
-    Where there is a join file already, its tree is merged and split, and never cut anew: devices would
-    refuse it.
+    The tree of a join file that is there is merged and split: devices would refuse one that is cut anew.
 
     Args:
         path: the join file to write.

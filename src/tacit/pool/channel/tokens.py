@@ -8,7 +8,6 @@ no further prefix. Section numbers are those of RFC 9474 unless said otherwise.
 from __future__ import annotations
 
 import hashlib
-import math
 import secrets
 import struct
 from dataclasses import dataclass
@@ -193,12 +192,14 @@ def blinded_token(key: VerifyingKey, message: bytes, salt: bytes, factor: int) -
     return PendingToken(key, message, hidden.to_bytes(key.length, "big"), pow(factor, -1, key.n))
 
 
-def new_token(key: VerifyingKey, asked: bytes, nonce: bytes) -> PendingToken:
-    """Begin a token with this nonce, and a blinding factor that nobody else knows."""
-    while math.gcd(factor := secrets.randbelow(key.n - 1) + 1, key.n) != 1:
-        pass
-    message = token_input(key, asked, nonce)
-    return blinded_token(key, message, secrets.token_bytes(_SALT), factor)
+def new_token(key: VerifyingKey, asked: bytes, nonce: bytes, seed: bytes) -> PendingToken:
+    """Begin a token with this nonce; salt and blinding factor follow from ``seed``, which nobody else knows.
+
+    An issuer signs one request of a period, and the same again: whoever loses its answer needs the same seed.
+    """
+    drawn = hashlib.shake_256(seed + key.identifier).digest(_SALT + key.length + 16)
+    factor = int.from_bytes(drawn[_SALT:], "big") % (key.n - 1) + 1  # 16 bytes more: all are as likely
+    return blinded_token(key, token_input(key, asked, nonce), drawn[:_SALT], factor)
 
 
 def sign_token(signer: BlindSigner, request: bytes) -> bytes:

@@ -394,7 +394,9 @@ class QueryCounter:
         return node
 
     def _alone(self, ticket: str, held: _Held, now: float) -> Actions:
-        """Send a query by itself if the entries allow it."""
+        """Send a query by itself if its client still waits and the entries allow it."""
+        if held.seen < now - self.rules.alive:
+            return ()
         horizon = self._horizon(now)
         node = self._region(held.leaf, horizon)
         for number, period in self._periods.items():
@@ -418,8 +420,7 @@ class QueryCounter:
     def _together(self, nodes: Iterable[int], now: float) -> Actions:
         """Send held queries in one batch: under the first of ``nodes`` at which a set satisfies the rule."""
         horizon = self._horizon(now)
-        heard = now - self.rules.alive
-        waiting = {ticket: held for ticket, held in self._held.items() if held.seen >= heard}
+        waiting = {ticket: held for ticket, held in self._held.items() if held.seen >= now - self.rules.alive}
         for node in nodes:
             chosen = {t: held for t, held in waiting.items() if node in self.tree.paths[held.leaf]}
             while chosen:
@@ -434,11 +435,9 @@ class QueryCounter:
 
     def _release(self, now: float) -> Actions:
         """Send whatever the entries allow now: single queries first, then sets from the deepest node up."""
-        heard = now - self.rules.alive
         sent: Actions = ()
         for ticket, held in list(self._held.items()):
-            if held.seen >= heard:
-                sent += self._alone(ticket, held, now)
+            sent += self._alone(ticket, held, now)
         while self._held:
             nodes = {node for held in self._held.values() for node in self.tree.paths[held.leaf]}
             batch = self._together(sorted(nodes, reverse=True), now)  # a node's number is above its parent's

@@ -122,8 +122,7 @@ def server(
 
 async def _refused(_request: Request, error: Exception) -> Response:
     status = 413 if isinstance(error, TooLongError) else 408 if isinstance(error, TooSlowError) else 400
-    problem = error.problem if isinstance(error, InputError) else ""
-    return JSONResponse({"error": problem}, status, HEADERS)
+    return JSONResponse({"error": getattr(error, "problem", "")}, status, HEADERS)
 
 
 async def sealed_body(request: Request, most: int) -> bytes | Response:

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import json
 import secrets
+import threading
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -47,6 +48,7 @@ class GatewayState(KeyRing):
     def __init__(self, window: float) -> None:
         super().__init__()
         self._log = GatewayLog(window=window)
+        self._taking = threading.Lock()
         self._answers: dict[str, list[bytes]] = {}
         self._bytes = 0
 
@@ -59,23 +61,26 @@ class GatewayState(KeyRing):
     ) -> tuple[Answer, bool]:
         """Log a batch (its number, session and deadline), or say why not; and whether it was logged just now.
 
-        A text that was logged in another batch cannot be read a second time.
+        A text that was logged in another batch cannot be read a second time. One batch at a time: each worker
+        calls from a thread of its own.
         """
         written = list[float]()
-        repeated = [place for place, (at, digest) in enumerate(seen) if self.knows(at, digest)]
-        answer = self._log.take(*batch, [*unreadable, *repeated], now, written.append)
-        for identifier, digest in seen if written else ():
-            self.note(identifier, digest)
+        with self._taking:
+            repeated = [place for place, (at, digest) in enumerate(seen) if self.knows(at, digest)]
+            answer = self._log.take(*batch, [*unreadable, *repeated], now, written.append)
+            for identifier, digest in seen if written else ():
+                self.note(identifier, digest)
         return answer, bool(written)
 
     def keep(self, number: str, answers: list[bytes]) -> None:
         """Keep the answers to a batch, for a repeat, while there can be one and there is room."""
-        self._answers[number] = answers
-        self._bytes += sum(map(len, answers))
-        while (oldest := next(iter(self._answers))) != number:
-            if self._log.remembers(oldest) and self._bytes <= _KEPT_ANSWERS:
-                break
-            self._bytes -= sum(map(len, self._answers.pop(oldest)))
+        with self._taking:
+            self._answers[number] = answers
+            self._bytes += sum(map(len, answers))
+            while (oldest := next(iter(self._answers))) != number:
+                if self._log.remembers(oldest) and self._bytes <= _KEPT_ANSWERS:
+                    break
+                self._bytes -= sum(map(len, self._answers.pop(oldest)))
 
     def kept(self, number: str) -> list[bytes] | None:
         """The answers to a batch that was logged before."""
@@ -255,17 +260,14 @@ class Gateway:
         words = self.join.template.values(self.join.tree.regions[node])
         asked["query"] = " ".join([asked["query"], *(words[name] for name in names)])
         asked["person"] = person  # whatever came: only the pool says what may be known
-        said: dict[str, Any] = {"node": node, "time": moment, "status": 200}
-        async with self._turn:
-            try:
+        try:  # whoever has no turn in time must not cost the whole batch its answers
+            async with asyncio.timeout(_SECONDS), self._turn:
                 answer = await self._client.post(self.engine, json=asked)
-                found = answer.json()
-                said |= found if isinstance(found, dict) else {}
-                said["status"] = answer.status_code
-            except (httpx.HTTPError, ValueError, RecursionError) as error:
-                said |= {"status": 502, "error": f"the engine does not answer ({type(error).__name__})"}
-        said |= {"node": node, "time": moment}
-        return opened.seal_response(packed_answer(said))
+            found = json.loads(answer.content, parse_constant=lambda _: None)  # NaN is no JSON
+            said = (found if isinstance(found, dict) else {}) | {"status": answer.status_code}
+        except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+            said = {"status": 502, "error": f"the engine does not answer ({type(error).__name__})"}
+        return opened.seal_response(packed_answer(said | {"node": node, "time": moment}))
 
     def app(self) -> Starlette:
         """The ASGI application."""

@@ -187,23 +187,21 @@ class _Worker:
         """Take a query in; the ticket asks for its answer."""
         ticket, period = given["ticket"], given["period"]
         standing = await self.store.standing()
-        if standing is None:
-            return {"state": "refused", "why": Why.FULL, "period": period}
-        if period != standing["period"]:
-            return {"state": "refused", "why": Why.PERIOD, "period": standing["period"]}
+        if standing is None or period != standing["period"]:
+            return {"state": "refused", "why": Why.PERIOD}
         token = await self._admitted(given["token"], period)
         letter = ["deposit", ticket, token, period, given["leaf"], given["sealed"]]
         if self.join.proof:
             voucher = self._vouched(given)
             if voucher is None:
-                return {"state": "refused", "why": Why.CLOCK, "period": period}
+                return {"state": "refused", "why": Why.CLOCK}
             if await self.store.settled(ticket) is not None:
                 letter[0] = "vouched"  # for a query that is held
             letter.append(voucher)
         if not await self.store.post(letter):
-            return {"state": "refused", "why": Why.FULL, "period": period}
+            return {"state": "refused", "why": Why.FULL}
         await self.store.open(ticket)
-        return {"state": "held", "ticket": ticket, "period": period}
+        return {"state": "held"}
 
     async def _admitted(self, text: str, period: int) -> str:
         """Name a token that was issued for this period; without an issuer, any token will do."""
@@ -227,14 +225,13 @@ class _Worker:
 
     async def proof(self, given: dict[str, Any]) -> dict[str, Any]:
         """Show that k people asked from inside the region of an answered query, some of them at a time."""
-        found = await self.store.settled(f"{given['ticket']} {given['part']}")
-        return found or {"period": None, "vouchers": []}
+        return await self.store.settled(f"{given['ticket']} {given['part']}") or {"vouchers": []}
 
     async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
         """Say whether the answer to a query is there, and give it."""
         result = await self.store.settled(given["ticket"])
         if result is None:  # tickets that were never given leave nothing behind
-            return {"state": "refused", "why": Why.FORGOTTEN, "period": None}
+            return {"state": "refused", "why": Why.FORGOTTEN}
         if result["state"] == "held":
             await self.store.post(["polled", given["ticket"]])
         return result
@@ -375,9 +372,7 @@ class _Worker:
 
     async def _refuse(self, ticket: str, why: Why) -> None:
         self._sealed.pop(ticket, None)
-        counter = self._counter
-        period = None if counter is None else counter.period
-        await self.store.settle(ticket, {"state": "refused", "why": why.value, "period": period})
+        await self.store.settle(ticket, {"state": "refused", "why": why.value})
 
     async def _send(self, batch: Batch, sealed: list[str]) -> None:
         """Send a batch to the gateway, unchanged while no answer comes, and note what it said."""

@@ -101,8 +101,7 @@ class PoolSimulation:
         answered: queries that were answered.
         breaches: entries that fail Definition 2, of all runs together.
         delay_median: how long the answered waited, in the middle.
-        forced_expired: people whose group found fewer than k again (section 5.2); 0 by default, which has
-            no groups to expire.
+        forced_expired: people whose group found fewer than k again (section 5.2); by default there are none.
         forced_unregistered: those of them who are without a group in the next window too.
         seeds: the seeds of the runs.
     """
@@ -377,8 +376,7 @@ def simulate_pool(
         windows: how many windows to run, after a first one that is not counted.
         mode: ``default`` (rule S over one tree) or ``paper`` (groups are split, window after window).
         overlap: in the paper's mode, the share of a window that is the next one's too, at most 0.5.
-        leavers: in the paper's mode, whether people who left during the overlap stay ``silent`` or
-            ``answer``.
+        leavers: in the paper's mode, people who left during the overlap stay ``silent``, or ``answer``.
         users: the population: ``adult`` (bundled), or a CSV or Parquet file with ``template``.
         template: what the records of ``users`` follow: a TOML file.
         seed: of the first run; the same seed gives the same run.
