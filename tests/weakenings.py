@@ -1,5 +1,5 @@
 # ruff: noqa: E501, T201
-"""Lines of releases and accounting, each weakened by itself in a scratch copy, and the tests that must fail.
+"""Lines of releases, of accounting and of the search page, each weakened by itself in a scratch copy, and the tests that must fail.
 
     python -m tests.weakenings             # all of them; about five processor minutes
     python -m tests.weakenings 3 17        # some, by their numbers
@@ -106,6 +106,35 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
     ("privacy/noise/samplers.py", "left = left[drawn[left] > most]", "left = left[drawn[left] > most + 1]",
      "unit/test_capped_noise.py"),
     ("privacy/noise/randomness.py", "return os.urandom(n_bytes)", "return bytes(n_bytes)", "unit/test_randomness.py"),
+    # the search page: who may use it, what leaves, what is shown
+    ("web/site/application.py", 'samesite="strict", path=f"{place}/"', 'samesite="strict"', "contract/test_page_admission.py"),
+    ("web/site/door.py", "if not inside:  #", "if not inside and site is None:  #", "contract/test_page_admission.py"),
+    ("web/site/door.py", "if name.strip() == self._admission.cookie]", "if name.strip() == self._admission.cookie][:1]",
+     "contract/test_page_admission.py"),
+    ("web/site/door.py", "if len(hosts) != 1 or hosts[0] not in self._hosts:", "if not hosts:", "contract/test_page_admission.py"),
+    ("web/site/door.py", '"Referrer-Policy": "same-origin"', '"Referrer-Policy": "unsafe-url"', "contract/test_page_admission.py"),
+    ("web/site/door.py", '    "X-DNS-Prefetch-Control": "off",\n', "", "contract/test_page_admission.py"),
+    ("web/search.py", "reason=self._reason(rank, was[one.address]", "reason=self._reason(was[one.address], rank",
+     "contract/test_page_to_keep.py"),
+    ("web/search.py", "if rank < was and any(alike):", "if rank < was:", "contract/test_page_to_keep.py"),
+    ("web/search.py", "if page.arranged == self._arrangements:", "if page.arranged >= 0:", "contract/test_page_to_keep.py"),
+    ("web/site/results.py", "            self._site.service.rearrange()\n", "", "contract/test_page_to_keep.py"),
+    ("web/engines/catalogue.py", "taken.get(name, engine.address) == engine.address", "True", "contract/test_page_to_keep.py"),
+    ("web/engines/catalogue.py", "told = host if parts.port is None else f", "told = host or f", "contract/test_page_to_keep.py"),
+    ("web/engines/interface.py", '"Accept-Language": "*", ', "", "unit/test_engine_connections.py unit/test_engine_descriptions.py"),
+    ("web/engines/client.py", "                await sending.record(pending)\n", "",
+     "contract/test_sent_bytes.py unit/test_engine_connections.py"),
+    ("web/state.py", "'FULL' if synced", "'NORMAL' if synced", "contract/test_sent_bytes.py"),
+    ("web/site/data.py", "text = text.replace(secret, LEFT_OUT)", "del secret", "contract/test_page_to_keep.py"),
+    ("web/site/data.py", "found |= {str(value) for value in headers.values()}", "found |= set()", "contract/test_page_to_keep.py"),
+    ("web/addresses.py", 'scripts - {"LATIN", "CJK", "HANGUL"} and', "False and", "contract/test_page_to_keep.py"),
+    ("web/addresses.py", "return len(scripts) == 1 or any(scripts <= together for together in _TOGETHER)", "return True",
+     "contract/test_page_to_keep.py"),
+    ("web/rules.py", "not handed_on or name not in _SEARXNG_HAS", "not handed_on", "contract/test_page_to_keep.py"),
+    ("web/engines/client.py", "old.hostname != new.hostname or not (same or upgraded)", "not (same or upgraded)",
+     "contract/test_hostile_engines.py unit/test_engine_connections.py"),
+    ("web/pictures.py", 'picture.startswith("data:") or _with_engine(picture, engine)', "picture", "contract/test_hostile_pictures.py"),
+    ("web/state.py", "enabled=engine.kind == EMBEDDED", "enabled=True", "contract/test_page_choices.py"),
 )  # fmt: skip
 
 

@@ -76,8 +76,10 @@ def test_the_cookie_is_of_no_use_outside_the_private_place(
 ) -> None:
     cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
     assert httpx.get(page.inside + path, headers=cookie, trust_env=False).status_code in {200, 400}
-    outside = httpx.get(page.address + path, headers=cookie, trust_env=False)
-    assert outside.status_code == 403 and "not known here" in outside.text
+    for site, status in (("", 403), ("none", 200), ("same-origin", 200)):  # 200: our script knows the way
+        said = {"Sec-Fetch-Site": site} if site else {}
+        outside = httpx.get(page.address + path, headers=cookie | said, trust_env=False)
+        assert outside.status_code == status and "not known here" in outside.text
 
 
 def test_a_cookie_that_a_neighbour_set_does_not_hide_our_own(browser: httpx.Client, page: ServedPage) -> None:
@@ -174,6 +176,7 @@ def test_every_answer_carries_the_policy(browser: httpx.Client, page: ServedPage
         if not path.startswith("/static"):
             assert headers["cache-control"] == "no-store"
         assert headers["x-dns-prefetch-control"] == "off"
+        assert headers["referrer-policy"] == "same-origin"  # or a neighbour would learn the private place
     assert httpx.get(page.address + "/nowhere", trust_env=False).headers["x-frame-options"] == "DENY"
 
 

@@ -74,6 +74,18 @@ def target(request: bytes) -> dict[str, list[str]]:
     return parse_qs(urlsplit(request.split(b" ")[1].decode()).query)
 
 
+def test_everybody_sends_the_same_few_headers_and_those_that_limiters_ask_for() -> None:
+    """SearXNG's limiter wants text/html among what is accepted, gzip, a language, and an open connection."""
+    request = upstream_of(EngineDescription("a", "searxng", "http://a.example:8888")).request("tea")
+    assert request.headers == (
+        ("Host", "a.example:8888"),
+        ("User-Agent", "tacit"),
+        ("Accept", "application/json, text/html, */*"),
+        ("Accept-Language", "*"),
+        ("Accept-Encoding", "gzip"),
+    )
+
+
 def test_mediawiki() -> None:
     request, answer = answered("mediawiki", "/w", json.dumps(MEDIAWIKI))
     assert request.startswith(b"GET /w/api.php?action=query&list=search&")

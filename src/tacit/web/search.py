@@ -354,25 +354,40 @@ def _has(engine: interface.EngineDescription, wanted: interface.Wanted) -> bool:
     return upstream_of(engine).takes(wanted)
 
 
+_FURNITURE = frozenset(
+    "article best blog buy encyclopedia forum free guide home info login new news official online page part "
+    "review site tips top video watch way web website welcome wikipedia".split()
+)
+"""What titles of all subjects have."""
+
+
 class _Alike(NamedTuple):
     """What a person sees to be alike in a result and the pages that raise it, if anything."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     """What they share, beside the query's words."""
-    itself: bool
+    itself: bool = False
 
 
 def _alike(query: str, one: FusedResult, because: Sequence[ClickedPage]) -> _Alike:
-    asked = STOP_WORDS | set(words(query))
-    read = {word for page in because for word in words(page.title)} - asked
+    asked = STOP_WORDS | _FURNITURE | _forms(query)
+    read = _forms(" ".join(f"{page.title} {page.query}" for page in because)) - asked
     own = dict.fromkeys(words(f"{one.result.title} {one.result.snippet}"))
     shared = [word for word in own if word in read and len(word) > 2 and word.isalpha()]
     return _Alike(tuple(shared[:4]), any(canonical_address(page.url) == one.address for page in because))
 
 
+def _forms(text: str) -> set[str]:
+    return {form for word in words(text) for form in plural_forms(word)}
+
+
 @dataclass(frozen=True)
 class _Arrangement:
-    """Puts the results of one batch in order and says why each stands where it does."""
+    """Puts the results of one batch in order and says why each stands where it does.
+
+    Where no result shares a word with what raises it, the engines' order stays: nobody could see why it
+    changed, and most often it should not have.
+    """
 
     query: str
     batch: AnswerBatch
@@ -383,6 +398,9 @@ class _Arrangement:
     def made(self, placed: Sequence[Placement]) -> tuple[list[ShownResult], list[ShownResult]]:
         """The results in personal order and in the engines' order, without those that rules block."""
         why = {one.result["fused"].address: one for one in placed}
+        alike = {name: _alike(self.query, one.result["fused"], one.because) for name, one in why.items()}
+        if not any(any(one) for one in alike.values()):
+            placed, why, alike = (), {}, {}
         kept = self.rules.arranged([(one.result.url, one) for one in self.batch.plain])
         was = {one.address: self.first + place for place, one in enumerate(kept, start=1)}
         unruled = {one.address: self.first + place for place, one in enumerate(self.batch.plain, start=1)}
@@ -392,7 +410,7 @@ class _Arrangement:
         def shown(one: FusedResult, rank: int) -> ShownResult:
             placement = why.get(one.address)
             because = placement.because if placement is not None else ()
-            alike = _alike(self.query, one, because)
+            likeness = alike.get(one.address, _Alike())
             rule = self.rules.rule_for(one.result.url)
             turns = {turn.engine.name: turn for turn in self.batch.turns}
             return ShownResult(
@@ -402,9 +420,9 @@ class _Arrangement:
                 engines=tuple(one.ranks),
                 rank=rank,
                 was=was[one.address],
-                reason=self._reason(rank, was[one.address], unruled[one.address], alike, rule),
+                reason=self._reason(rank, was[one.address], unruled[one.address], likeness, rule),
                 because=because,
-                alike=alike.itself or bool(alike.words),
+                alike=any(likeness),
                 rule=rule,
                 turn=next((turns[name] for name in one.ranks if name in turns), None),
             )
@@ -425,7 +443,7 @@ class _Arrangement:
         by_engine = (
             "an engine was sent interests of yours, or " if self.batch.fused != self.batch.plain else ""
         )
-        if rank < was and (alike.itself or alike.words):
+        if rank < was and any(alike):
             read = "it before" if alike.itself else f"pages about {', '.join(alike.words)}"
             parts.append(f"Moved up from {was}, since you opened {read}.")
         elif rank < was:
