@@ -21,7 +21,7 @@ from tests.local_server import local_server
 from tests.pool_parties import make_join
 from tests.redis_server import RedisServer, free_port
 
-from tacit import Agent, TacitError
+from tacit import Agent, Pool, TacitError
 from tacit.pool.channel.join import JoinFile
 from tacit.pool.server.front import MOST_SEEN
 from tacit.pool.server.store import MemoryStore, RedisStore
@@ -238,5 +238,23 @@ def test_a_proof_is_kept_where_all_workers_find_it(server: RedisServer, tmp_path
 
             found = await asyncio.gather(*(one(number) for number in range(3)))
             assert [each["proved"] for each in found] == [True] * 3
+
+    asyncio.run(work())
+
+
+def test_a_pool_ends_although_its_store_lost_the_cancellation(tmp_path: Path) -> None:
+    """As Redis' client does where an answer comes at the same moment."""
+
+    class Losing(MemoryStore):
+        async def drives(self, worker: str) -> bool:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.2)
+            return await super().drives(worker)
+
+    async def work() -> None:
+        app = Pool(make_join(tmp_path), tmp_path / "pool.secret").app(store=Losing())
+        async with asyncio.timeout(20):
+            async with app.router.lifespan_context(app):
+                await asyncio.sleep(0.05)
 
     asyncio.run(work())

@@ -167,7 +167,7 @@ class _Worker:
         """By period and token: the leaf, and the latest voucher."""
         self._sending: set[asyncio.Task[None]] = set()
         self._looked = self._ends = float("-inf")
-        self._doubted = False
+        self._doubted = self._over = False
         token, sealed, ticket = front.base64_of(_TOKEN), front.base64_of(_SEALED), {"ticket": front.NAME}
         deposit = ticket | {"token": token, "period": front.WHOLE, "leaf": front.WHOLE, "sealed": sealed}
         self.endpoints: tuple[front.Endpoint, ...] = (
@@ -251,7 +251,7 @@ class _Worker:
     async def drive(self) -> None:
         """Drive the machine while it is this worker's turn, until cancelled; say once what stops it."""
         trouble = ""
-        while True:
+        while not self._over:  # the store's client may lose a cancellation that comes with an answer
             try:
                 if await self.store.drives(self.name):
                     await self._step()
@@ -429,6 +429,7 @@ class _Worker:
                 async with self._client:
                     yield
             finally:
+                self._over = True
                 driving.cancel()
                 for task in self._sending:
                     task.cancel()
