@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.evaluate_log import START
 
-from tacit.evaluate.data import LogPart, fold_of_records, split
+from tacit.evaluate.data import LEFT_OUT, LogPart, ReleasedData, fold_of_records, released_whole, split
 from tacit.evaluate.sweep import parts
 from tacit.evaluate.sweep.parts import SpilledLog, spill
+from tacit.evaluate.tasks.statistics import Statistics
 from tacit.release.engines import open_engine
 from tacit.searchlog.sessions import BY_PAUSES
 from tacit.world.synth import SyntheticLog
@@ -27,6 +30,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+Row = dict[str, Any]
 Spilled = tuple[SpilledLog, LogPart, LogPart, LogPart]
 
 
@@ -55,14 +59,37 @@ def test_the_parts_add_up_to_the_fold(spilled: Spilled) -> None:
     assert test.queries.texts == tested.queries.texts
 
 
+def largest(rows: list[Row], most: int) -> list[Row]:
+    """Those with the largest counts, ties together, at most so many."""
+    fit = [n for n in {row["count"] for row in rows} if sum(row["count"] >= n for row in rows) <= most]
+    return [row for row in rows if row["count"] >= min(fit, default=1 << 60)]
+
+
 @pytest.mark.parametrize("spilled", [{"MOST_ROWS": 50}], indirect=True)
-def test_beyond_the_limit_rows_of_one_user_stay_where_a_test_user_asked(spilled: Spilled) -> None:
+def test_beyond_the_limit_the_largest_counts_stay_and_as_many_that_test_users_asked(spilled: Spilled) -> None:
     original, test, whole, _ = spilled
     asked = set(test.queries.texts.to_pylist())
-    for kind in ("queries", "clicks", "steps"):
-        rows = [row for row in whole.tables[kind].to_pylist() if row["count"] >= 2 or row["query"] in asked]
-        assert sorted(map(str, original.tables[kind].to_pylist())) == sorted(map(str, rows)), kind
-        assert len(rows) < whole.tables[kind].num_rows
+    for kind, table in whole.tables.items():
+        every, found = table.to_pylist(), original.tables[kind]
+        rows = largest(every, 50)
+        others = [row for row in every if row not in rows and row.get("query") in asked]
+        rows += largest(others, 50)
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, rows)), kind
+        assert len(rows) <= 100 < table.num_rows
+        left_out = sum(row["count"] for row in every) - sum(row["count"] for row in rows)
+        assert int(found.schema.metadata[LEFT_OUT]) == left_out > 0
+
+
+@pytest.mark.parametrize("spilled", [{"MOST_ROWS": 50}], indirect=True)
+def test_what_is_left_out_is_of_the_histogram_still(spilled: Spilled) -> None:
+    original, test, whole, _ = spilled
+    trials = [Statistics().against(each, test) for each in (original, whole)]
+    top = whole.tables["queries"].sort_by([("count", "descending")]).slice(0, 9)
+    for released in (ReleasedData({}), ReleasedData.from_tables([top])):
+        cut, exact = (trial.measure(released)[Statistics.headline].mean for trial in trials)
+        assert exact - 0.02 < cut <= exact + 1e-12  # the public list may tell some of what is left out
+    alone = replace(released_whole(original), whole=True)
+    assert trials[0].measure(alone)[Statistics.headline].mean == pytest.approx(1)
 
 
 @pytest.mark.parametrize("spilled", [{"MOST_TESTED": 150}], indirect=True)

@@ -73,6 +73,14 @@ def test_noise_is_a_random_effect_by_hand() -> None:
     assert against.high == pytest.approx(stats.t.ppf(0.975, 2) * np.sqrt(noise))
 
 
+def test_a_unit_that_is_a_fold_has_the_variance_of_the_jackknife() -> None:
+    values = np.array([0.2, 0.3, 0.25, 0.4, 0.35])  # each of all users but a fifth
+    found = estimate({fold: np.array([[value]]) for fold, value in enumerate(values)}, {})
+    error = np.sqrt(4 / 5 * ((values - values.mean()) ** 2).sum())
+    half = stats.t.ppf(0.975, 4) * error
+    assert (found.low, found.high) == pytest.approx((0.3 - half, 0.3 + half))
+
+
 def test_two_draws_of_one_mechanism_differ_in_at_most_one_of_twenty() -> None:
     """300 units of 100 users, three folds, three draws whose noise moves a third of the units at once."""
     random = np.random.default_rng(7)
@@ -254,6 +262,17 @@ def test_the_advice_begins_with_what_is_served(tmp_path: Path) -> None:
         "With 20,000 people: index caching from ε = 1; query suggestion not before ε = 4; ad-hoc search and "
         "session search not at all up to ε = 4."
     )
+
+
+def test_the_summary_says_what_the_advised_budget_gains(tmp_path: Path) -> None:
+    found = served(tmp_path, {1: 0.02, 2: 0.03, 4: 0.3, 8: 0.4, 16: 0.5}, 0.02)
+    assert summarise(found, 800)[1] == (
+        "Ad-hoc search (nDCG@10): 0.2 with nothing released (the engine's own order); at ε = 1 at best "
+        "0.208 (zealous: +0.008, +0.0015 to +0.014); at ε = 4 at best 0.32 (zealous: +0.12, +0.11 to +0.13); "
+        "at ε = 16 at best 0.4 (zealous: +0.2, +0.19 to +0.21); 0.6 with the whole log."
+    )
+    (tmp_path / "b").mkdir()
+    assert "at ε = 1 no more; at ε = 16" in summarise(served(tmp_path / "b", {1: 0.0, 16: 0.01}), 800)[1]
 
 
 def test_where_the_whole_log_gains_nothing_no_release_is_advised(tmp_path: Path) -> None:

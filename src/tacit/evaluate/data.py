@@ -40,6 +40,8 @@ from tacit.text import STOP_WORDS, words
 
 Numbers = NDArray[np.int64]
 
+LEFT_OUT = b"left out"
+"""Of a table's metadata: what the counts of the rows that are left out add up to."""
 _BESIDE = frozenset({"deviation", "fewer_than"})
 """Columns of a released table that say how good its counts are; what has no count is passed over."""
 

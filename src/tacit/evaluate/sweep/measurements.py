@@ -92,7 +92,9 @@ def _of_units(
     sums, there = np.bincount(numbers, residuals), np.count_nonzero(np.bincount(numbers))
     if there < 2:
         return 0.0, 0.0
-    return float((sums**2).sum() / len(residuals) ** 2 * there / (there - 1)), there - 1.0
+    # One unit a fold is about all users but the fold's, who are in every other's: the jackknife's variance.
+    shared = (there - 1) ** 2 if len(residuals) == len(folds) else 1
+    return float((sums**2).sum() / len(residuals) ** 2 * there / (there - 1)) * shared, there - 1.0
 
 
 def _of_noise(side: Drawn, units: int) -> tuple[float, float]:
@@ -228,13 +230,8 @@ def gather(
                     headlines[task][key] = drawn
                 results.append(_result(key, task, measure, drawn, owners[task]))
     described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
-    return Measurements(
-        described,
-        tuple(_with_gains(results, headlines, owners)),
-        rows,
-        seconds,
-        repetitions,
-    )
+    gained = tuple(_with_gains(results, headlines, owners))
+    return Measurements(described, gained, rows, seconds, repetitions)
 
 
 def _by_fold(runs: Sequence[SweepRun], name: str) -> Drawn:

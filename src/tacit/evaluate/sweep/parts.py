@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tacit.evaluate.data import LogPart, fold_of_records, keyed_numbers
+from tacit.evaluate.data import LEFT_OUT, LogPart, fold_of_records, keyed_numbers
 from tacit.release.engines import Engine
 from tacit.searchlog.sessions import SessionCut
 
@@ -28,8 +28,8 @@ A_PART = 250_000
 MOST_TESTED = 250_000
 """Records of test users, about: enough for intervals of a percent."""
 MOST_ROWS = 1_000_000
-"""Rows of a table of the whole log. Beyond, a row of one user is left out unless a test user asked its query:
-it could serve nobody who is tested."""
+"""Rows of a table of the whole log. Beyond, those with the largest counts stay, and beside them as many of
+queries that test users asked: the others could serve nobody who is tested."""
 _BATCH = 1 << 20
 
 
@@ -72,18 +72,26 @@ class SpilledLog:
         listed = self.engine.logs(files)
         keys = [name for name in listed.columns if name != "count"]
         counted = self.engine.keep(listed.group_by(keys).aggregate(count=listed["count"].sum().cast("int64")))
-        kept, rows = counted, self.engine.table(counted.aggregate(rows=counted.count()))
-        if rows.column("rows")[0].as_py() > MOST_ROWS and "query" in keys:
+        least = self._least(counted)
+        kept = counted.filter(counted["count"] >= least)
+        if least > 1 and "query" in keys:
             asked = self.engine.load(pa.table({"query": self.wanted}))
-            kept = ibis.union(
-                counted.filter(counted["count"] >= 2),
-                counted.filter(counted["count"] < 2).semi_join(asked, "query"),
-            )
+            asked = counted.filter(counted["count"] < least).semi_join(asked, "query")
+            kept = ibis.union(kept, asked.filter(asked["count"] >= self._least(asked)))
         found = self.engine.table(kept.order_by([kept[key] for key in keys]))
+        [every] = self.engine.table(counted.aggregate(every=counted["count"].sum())).to_pylist()
+        left_out = (every["every"] or 0) - (pc.sum(found.column("count")).as_py() or 0)
         self.engine.drop(counted)
         for file in files:
             file.unlink()
-        return found
+        return found.replace_schema_metadata({LEFT_OUT: str(left_out)})
+
+    def _least(self, counted: Any) -> int:
+        """The least count for which no more rows have it than may stay."""
+        sizes = self.engine.table(counted.group_by("count").aggregate(rows=counted.count()))
+        sizes = sizes.sort_by([("count", "descending")])
+        beyond = np.cumsum(sizes.column("rows").to_numpy()) > MOST_ROWS
+        return int(sizes.column("count").to_numpy()[beyond][0]) + 1 if beyond.any() else 1
 
 
 def spill(

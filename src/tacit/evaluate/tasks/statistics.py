@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.evaluate.data import CountedLog, LogPart, ReleasedData
+from tacit.evaluate.data import LEFT_OUT, CountedLog, LogPart, ReleasedData
 from tacit.evaluate.public import word_shares
 from tacit.evaluate.task import Measured, Measures, Task
 
@@ -43,7 +43,9 @@ class StatisticsTrial:
         table, public = original.tables["queries"], word_shares()
         self._queries = table.column("query")
         counts = np.asarray(table.column("count")).astype(np.float64)
-        self._true = counts / max(counts.sum(), 1.0)
+        left_out = float((table.schema.metadata or {}).get(LEFT_OUT, 0))
+        total = max(counts.sum() + left_out, 1.0)
+        self._true, self._left_out = counts / total, left_out / total
         known = pc.index_in(self._queries, value_set=pa.array(list(public)))
         shares = pa.array([*public.values(), 0.0])
         self._behind = np.asarray(shares.take(pc.fill_null(known, len(public))))
@@ -54,4 +56,4 @@ class StatisticsTrial:
         shown = np.append(counts, 0.0)[found] / max(counts.sum(), 1.0)  # -1, the last, is what is not told
         mixed = (np.minimum(self._true, w * shown + (1 - w) * self._behind).sum() for w in _PARTS)
         shared = float(max(mixed)) if len(self._true) else float("nan")
-        return {Statistics.headline: Measured(np.array([shared]))}
+        return {Statistics.headline: Measured(np.array([shared + self._left_out * released.whole]))}
