@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,8 +151,8 @@ def test_the_last_query_of_a_session_counts_most(tmp_path: Path) -> None:
 
 
 def test_a_grade_below_0_counts_as_0(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("1 0 a -2\n1 0 b 1\n")
-    assert read_qrels(tmp_path / "qrels") == {"1": {"a": 0, "b": 1}}
+    (tmp_path / "qrels").write_text("1 0 a -2\n1 0 b 1\n1 1 b 2\n1 2 b 0\n")
+    assert read_qrels(tmp_path / "qrels") == {"1": {"a": 0, "b": 2}}  # of several, by subtopic, the highest
 
 
 def test_numbers_are_pytrec_evals(tmp_path: Path) -> None:
@@ -181,6 +182,63 @@ def test_numbers_are_pytrec_evals(tmp_path: Path) -> None:
     assert sessions.owners.tolist() == [
         int(np.searchsorted(sorted(u.owner for u in judgments.units), unit.owner)) for unit in judgments.units
     ]
+
+
+COLLECTIONS = """
+from typing import NamedTuple
+class GenericQuery(NamedTuple):
+    query_id: str
+    text: str
+class Judgment(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+class Scored(NamedTuple):
+    query_id: str
+    doc_id: str
+    score: float
+class Tiny:
+    has_queries = has_qrels = has_scoreddocs = lambda self: True
+    queries_iter = lambda self: iter([GenericQuery("1", "Java  Coffee"), GenericQuery("2", "tea")])
+    qrels_iter = lambda self: iter([
+        Judgment("1", "d1", 1), Judgment("1", "d2", 3), Judgment("1", "d2", 0), Judgment("2", "d9", -2)])
+    scoreddocs_iter = lambda self: iter([
+        Scored("1", "d1", 0.9), Scored("1", "d2", 0.5), Scored("2", "d9", 1.0)])
+class Documents:
+    has_queries = has_qrels = has_scoreddocs = lambda self: False
+class Away(Tiny):
+    def qrels_iter(self):
+        raise RuntimeError("All download sources failed", "https://data.example/qrels")
+def load(name):
+    return {"own/tiny": Tiny, "own/documents": Documents, "own/away": Away}[name]()
+"""
+"""What ir_datasets 0.6.3 has of a collection."""
+
+
+def test_a_collection_that_ir_datasets_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ir_datasets.py").write_text(COLLECTIONS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ir_datasets", raising=False)
+    judgments = load_judgments("own/tiny")
+    assert judgments.qrels == {"1": {"d1": 1, "d2": 3}, "2": {"d9": 0}}  # of two grades the highest
+    assert [(u.lists[0].query, u.lists[0].documents) for u in judgments.units] == [
+        ("java coffee", ("d1", "d2")),
+        ("tea", ("d9",)),
+    ]
+    trial = JudgedAdhoc(judgments).against(part(), part())
+    qrels = {topic: dict(grades) for topic, grades in judgments.qrels.items()}
+    for clicks, lists in (({}, [["d1", "d2"], ["d9"]]), ({("java coffee", "d2"): 9}, [["d2", "d1"], ["d9"]])):
+        found = trial.measure(release(clicks=clicks))[JudgedAdhoc.headline].values
+        assert found == pytest.approx(by_pytrec(lists, ["1", "2"], qrels))
+    for name, said in (
+        ("own/documents", "own/documents of ir_datasets has no queries"),
+        ("own/away", "could not get own/away: RuntimeError"),
+        ("own/unknown", "ir_datasets knows no such name"),
+    ):
+        with pytest.raises(InputError, match=said) as refused:
+            load_judgments(name)
+        assert "https" not in str(refused.value)
+    monkeypatch.delitem(sys.modules, "ir_datasets")
 
 
 def test_each_session_is_tested_with_its_user_alone(tmp_path: Path) -> None:

@@ -201,17 +201,22 @@ def log_of_sessions(sessions: Sequence[Judged], path: Path) -> None:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read judgments; a grade below 0 (spam, in the track) counts as 0."""
+    """Read judgments; below 0 (spam, in the track) counts as 0, and of several (by subtopic) the highest."""
     found: dict[str, dict[str, int]] = {}
     for number, parts in _lines(path, 4, "topic, anything, document and grade"):
         try:
             grade = int(parts[3])
         except ValueError as error:
             raise InputError(f"{path.name}, line {number}: the grade must be a whole number.") from error
-        found.setdefault(parts[0], {})[parts[2]] = max(0, grade)
+        _grade(found, parts[0], parts[2], grade)
     if not found:
         raise InputError(f"{path.name} holds no judgment.")
     return found
+
+
+def _grade(found: dict[str, dict[str, int]], topic: str, document: str, grade: int) -> None:
+    grades = found.setdefault(topic, {})
+    grades[document] = max(0, grade, grades.get(document, 0))
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
@@ -309,22 +314,27 @@ def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]
             f"{name} is no file, and ir_datasets, which may know the name, is not installed.",
             "Give the file of topics or sessions, or install ir-datasets.",
         )
-    ir_datasets = import_module("ir_datasets")
     try:
-        source = ir_datasets.load(name)
+        source = import_module("ir_datasets").load(name)
+        units = [
+            Judged(q.query_id, q.query_id, f"topic {q.query_id}", (), False, normalise(_words(q)))
+            for q in (source.queries_iter() if source.has_queries() else ())
+        ]
+        grades: dict[str, dict[str, int]] = {}
+        for each in source.qrels_iter() if source.has_qrels() else ():
+            _grade(grades, each.query_id, each.doc_id, int(each.relevance))
+        scored: dict[str, list[tuple[float, str]]] = {}
+        for each in source.scoreddocs_iter() if source.has_scoreddocs() else ():
+            scored.setdefault(each.query_id, []).append((float(each.score), each.doc_id))
     except KeyError as error:
         raise InputError(f"{name} is no file, and ir_datasets knows no such name.") from error
-    units = [
-        Judged(query.query_id, query.query_id, f"topic {query.query_id}", (), False, normalise(_words(query)))
-        for query in source.queries_iter()
-    ]
-    grades: dict[str, dict[str, int]] = {}
-    for each in source.qrels_iter():
-        grades.setdefault(each.query_id, {})[each.doc_id] = max(0, int(each.relevance))
-    scored: dict[str, list[tuple[float, str]]] = {}
-    if source.has_scoreddocs():
-        for each in source.scoreddocs_iter():
-            scored.setdefault(each.query_id, []).append((float(each.score), each.doc_id))
+    except (OSError, RuntimeError) as error:
+        raise InputError(
+            f"ir_datasets could not get {name}: {type(error).__name__}.",
+            "It downloads what is not on the disk; fetch it where there is a network, or give files.",
+        ) from error
+    if not units:
+        raise InputError(f"{name} of ir_datasets has no queries.", "Name one of its parts that has.")
     return units, grades, {q: [doc for _, doc in sorted(s, reverse=True)] for q, s in scored.items()}
 
 
