@@ -109,7 +109,7 @@ def gains(rows: Rows) -> Chart:
     bar = common | {
         "x": _axis("share", "gained over nothing released", scale=scale, axis=axis),
         "color": {"field": "budget", "title": None, "scale": {"domain": budgets, "range": shades}}
-        | {"legend": {"columns": 5, "symbolType": "square", "symbolOpacity": 1}},
+        | {"legend": {"columns": 3, "symbolType": "square", "symbolOpacity": 1}},
         "tooltip": told,
     }
     bounds = common | {"x": _axis("low"), "x2": {"field": "high"}}
@@ -211,8 +211,9 @@ def _levels(axis: str, levels: Mapping[str, float]) -> list[Chart]:
     rules: Chart = {"data": {"values": values}, **_layer(mark, {axis: _axis(axis), "tooltip": told})}
     layers = [rules] if values else []
     for level in values if axis == "y" else ():
-        # the lowest is named below its line, so that names of near ones do not meet
-        below = len(values) > 1 and level["y"] == min(levels.values())
+        # the lowest is named below its line, so that names of near ones do not meet, but not on the axis
+        lowest = level["name"] == min(levels, key=levels.__getitem__)
+        below = len(values) > 1 and lowest and min(levels.values()) > max(levels.values()) / 10
         text = {"type": "text", "align": "left", "dx": 4, "color": _INK, "fontSize": 10}
         text |= {"baseline": "top", "dy": 3} if below else {"baseline": "bottom", "dy": -2}
         encoding = {"y": _axis("y"), "x": {"value": 0}, "text": {"field": "name", "type": "nominal"}}

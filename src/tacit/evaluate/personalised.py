@@ -51,7 +51,6 @@ VOTERS = 40
 """So many other people vote on how strongly to rank by cohorts."""
 FALL = 0.05
 """A query whose average precision is lower by more than this has fallen."""
-_TERMS = 150
 _FEWEST = 10
 _HERE = "nothing leaves it"
 

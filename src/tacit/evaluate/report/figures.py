@@ -86,9 +86,9 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
             ),
             rows,
             "",
-            "The best mechanism at each ε, with public knowledge behind its release, over all test units. At "
-            "0% a task is served as well as without any log, at 100% as well as with the whole of it. Lines: "
-            f"95% intervals of the gain, noise included.{missing}",
+            "At each ε the mechanism that came out best, with public knowledge behind its release, over all "
+            "test units. At 0% a task is served as well as without any log, at 100% as well as with all "
+            f"of it. Lines: 95% intervals of the gain, noise included.{missing}",
             partial(charts.gains, rows),
         )
 
@@ -109,18 +109,15 @@ def _curves(found: Measurements, task: type[Task]) -> Iterator[Figure]:
         drawn = [r for r in results.values() if found.settings[r.setting][key] is not None and r.units]
         if not drawn:
             continue
-        series = dict.fromkeys(found.settings[r.setting]["mechanism"] for r in drawn)
-        useful = {found.settings[r.setting]["mechanism"] for r in drawn if r.value != nothing}
-        useless = [name for name in series if name not in useful]
+        series: dict[str, list[Measurement]] = {}
+        for r in drawn:
+            series.setdefault(found.settings[r.setting]["mechanism"], []).append(r)
+        useless = [name for name, listed in series.items() if all(r.value == nothing for r in listed)]
         rows = [
-            {
-                "series": found.settings[r.setting]["mechanism"],
-                "x": found.settings[r.setting][key],
-                "y": r.value,
-                **_bounds(r.low, r.high),
-            }
-            for r in drawn
-            if found.settings[r.setting]["mechanism"] in useful
+            {"series": name, "x": found.settings[r.setting][key], "y": r.value, **_bounds(r.low, r.high)}
+            for name in series
+            if name not in useless
+            for r in series[name]
         ]
         left_out = f" Not drawn: {', '.join(useless)}, of no use at any {axis} tried." * bool(useless)
         measure = task.headline.rpartition(": ")[2]

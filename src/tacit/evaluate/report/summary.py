@@ -47,27 +47,18 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
     tried = found.at_budgets(task)
     if not tried or not found.has_units(task):
         return None
-    budgets = sorted({epsilon for _, epsilon, _ in tried})
-    best: dict[float, str] = {}
-    for budget in budgets:
-        at = [(name, result) for name, epsilon, result in tried if epsilon == budget]
-        serving = [
-            (result.share, name)
-            for name, result in at
-            if result.share >= WORTH and result.gain.p * len(at) < _LEVEL
-        ]
-        if serving:
-            best[budget] = max(serving)[1]
+    budgets = sorted({epsilon for _, epsilon, _ in tried}, reverse=True)
     whole = found.anchor(task, ORIGINAL).gain
     useless = not (whole.value > 0 and whole.p < _LEVEL)
-    from_here = None
-    for budget in reversed(budgets):
-        if budget not in best or useless:
+    from_here, mechanism = None, None
+    for budget in budgets:
+        at = [(result, name) for name, epsilon, result in tried if epsilon == budget]
+        sure = [(r.share, name) for r, name in at if r.share >= WORTH and r.gain.p * len(at) < _LEVEL]
+        if useless or not sure:
             break
-        from_here = budget
-    people = released_people * (budgets[-1] if from_here is None else from_here)
-    mechanism = best[from_here] if from_here is not None else None
-    return Verdict(task, from_here, mechanism, budgets[-1], useless, people, from_here is None)
+        from_here, mechanism = budget, max(sure)[1]
+    people = released_people * (from_here or budgets[0])
+    return Verdict(task, from_here, mechanism, budgets[0], useless, people, from_here is None)
 
 
 def advice(found: Measurements, people: int, released_people: float) -> str:
@@ -105,7 +96,7 @@ def _listed(names: list[str]) -> str:
 def summarise(found: Measurements, released_people: float) -> list[str]:
     """Sentences for a reader who looks at nothing else."""
     sentences = [
-        _reached(found, task)
+        _reached(found, task, verdict(found, name, released_people))
         if found.has_units(name)
         else f"{task.title.capitalize()}: nothing to judge, for the log has no {task.unit}."
         for name, task in found.tasks.items()
@@ -136,17 +127,17 @@ def _rounded(people: float) -> str:
     return f"{round(people, -digits):,.0f}"
 
 
-def _reached(found: Measurements, task: type[Task]) -> str:
-    """Say what the best mechanism gains at the least and at the largest budget, between the two anchors."""
+def _reached(found: Measurements, task: type[Task], judged: Verdict | None) -> str:
+    """Say what the best mechanism gains at the least, the advised and the largest budget, and the anchors."""
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
-    measure = task.headline.rpartition(": ")[2]
-    ends = []
-    for epsilon, (name, best) in found.best_at(task.name).items():
-        between = f", {best.low:.3g} to {best.high:.3g}" if math.isfinite(best.low) else ""
-        ends.append(f"at ε = {epsilon:g} at best {best.value:.3g} ({name}{between})")
-    listed = [
-        f"{nothing.value:.3g} with nothing released ({task.nothing})",
-        *(ends if len(ends) < 3 else [ends[0], ends[-1]]),
-        f"{whole.value:.3g} with the whole log",
-    ]
+    measure, best_at = task.headline.rpartition(": ")[2], found.best_at(task.name)
+    listed, tried = [f"{nothing.value:.3g} with nothing released ({task.nothing})"], [*best_at]
+    advised = [judged.epsilon] if judged and judged.epsilon else []
+    for epsilon in sorted({*tried[:1], *advised, *tried[-1:]}):
+        name, best = best_at[epsilon]
+        gain = best.gain
+        between = f", {gain.low:+.2g} to {gain.high:+.2g}" if math.isfinite(gain.low) else ""
+        more = f"at best {best.value:.3g} ({name}: {gain.value:+.2g}{between})" if gain.value else "no more"
+        listed.append(f"at ε = {epsilon:g} {more}")
+    listed.append(f"{whole.value:.3g} with the whole log")
     return f"{task.title.capitalize()} ({measure}): {'; '.join(listed)}."
