@@ -199,21 +199,14 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.groups import Bundler
-    from tacit.groups.bundles import write_groups
-    from tacit.groups.reading import read_profiles
-    from tacit.groups.report import report
-
-    bundler = Bundler(fewest_in_group=1)
-    bundling = bundler.fit(read_profiles(write_profiles(tmp_path / "p.jsonl", users=12)))
-    measured = report(bundling)
+    profiles = write_profiles(tmp_path / "p.jsonl", users=12)
 
     def full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tacit.groups.store.GroupsStore.create", full_disk)  # between two files
     with pytest.raises(OSError, match="No space left"):
-        write_groups(bundling, bundler, measured, tmp_path / "out")
+        Groups.bundle(profiles, tmp_path / "out", p=0.4, fewest_in_group=1)
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 
 

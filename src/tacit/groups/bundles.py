@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, check_output_folder
-from tacit.groups.bundling import Bundler, Bundling
+from tacit.groups.bundling import Bundler
 from tacit.groups.criterion import Criterion
 from tacit.groups.report import report
 from tacit.groups.representative import Representative
@@ -172,47 +172,24 @@ class Bundles(Groups):
 def make_bundles(
     profiles: People, folder: Path, bundler: Bundler, *, force: bool, progress: ProgressBar, **reading: Any
 ) -> None:
-    """Bundle profiles, attack the groups, and write the folder."""
+    """Bundle profiles, attack the groups, and write the folder, whole or not at all."""
     from tacit.groups.reading import people_in  # DuckDB takes a moment to load
 
     people, _, _ = people_in(profiles, progress, **reading)
     with progress("Bundling", total=len(people), unit="users") as shown:
         bundling = bundler.fit(people, *([shown.advance] if shown else []))
-    write_groups(bundling, bundler, report(bundling, seed=bundler.seed), folder, replace=force)
-
-
-def write_groups(
-    bundling: Bundling,
-    bundler: Bundler,
-    measured: Mapping[str, Any],
-    folder: Path,
-    *,
-    replace: bool = False,
-) -> None:
-    """Write a bundling and what was measured on it into a new folder, whole or not at all.
-
-    Args:
-        replace: put the folder in the place of groups that are there. A service that runs on the old ones
-            must be started again.
-    """
-    check_output_folder(folder, force=replace, marks=MARKS)
-    with atomic_directory(folder, replace=replace) as temporary:
-        text = json.dumps(measured, indent=2, allow_nan=False)
-        (temporary / "report.json").write_text(text + "\n", encoding="utf-8")
+    measured = json.dumps(report(bundling, seed=bundler.seed), indent=2, allow_nan=False)
+    check_output_folder(folder, force=force, marks=MARKS)
+    with atomic_directory(folder, replace=force) as temporary:
+        (temporary / "report.json").write_text(measured + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        fill(temporary / "operator" / FILE, bundling, bundler)
-        with GroupsStore(temporary / "operator" / FILE) as store:
+        with GroupsStore.create(temporary / "operator" / FILE, {"settings": asdict(bundler)}) as store:
+            with store.transaction():
+                for each in bundling.representatives:
+                    store.show(each)
+                labels = bundling.labels.tolist()
+                store.add((u, labels[row], people.profile(row)) for row, u in enumerate(people.users))
             write_files(store, temporary)
-
-
-def fill(path: Path, bundling: Bundling, bundler: Bundler) -> None:
-    """Write the operator's file of a bundling."""
-    profiles = bundling.profiles
-    with GroupsStore.create(path, {"settings": asdict(bundler)}) as store, store.transaction():
-        for shown in bundling.representatives:
-            store.show(shown)
-        labels = bundling.labels.tolist()
-        store.add((u, labels[row], profiles.profile(row)) for row, u in enumerate(profiles.users))
 
 
 def write_files(store: GroupsStore, folder: Path) -> None:
