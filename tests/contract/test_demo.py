@@ -57,5 +57,12 @@ def test_the_demo_ends_with_what_it_promises(tmp_path: Path, monkeypatch: pytest
     telling = re.search(r"Of the (\d+) queries that show this person's sensitive interest", told)
     assert telling and int(telling[1]) > 1, "the page is about somebody who has something to hide"
     assert "Nothing: this person has no place" not in told
+    attacks = {
+        part: (page.parent / f"{part}/audit.html").read_text("utf-8") for part in ("audit", "groups-audit")
+    }
+    drawn = re.findall(r'<span class="said">([\d.]+ of 100)', attacks["audit"])
+    assert drawn and all(each in told for each in drawn), "the audit's figure"
+    guessed = re.search(r"correctly for ([\d.]+%) of people;\s+without the cohorts, for ([\d.]+%)", told)
+    assert guessed and all(each in attacks["groups-audit"] for each in guessed.groups())
     sent = re.search(r"what the person reads about near it: ([^<]*)\.</p>", told)
     assert sent and sent[1] != "nothing", "the query is one with which a topic goes out"
