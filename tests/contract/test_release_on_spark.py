@@ -21,6 +21,7 @@ from tests.schedule_cases import click_pure, session_each, topics
 from tests.spark_cluster import cluster, executors, odd_log
 
 from tacit import Adaptive, KQuery, Ledger, ParameterError, Plan, TacitError, Zealous
+from tacit.evaluate.sweep import parts
 from tacit.privacy.noise.randomness import KeyedRandomness
 from tacit.release.engines import Engine, open_engine, private_folder
 from tacit.release.mechanisms.adaptive import HeldItem
@@ -82,6 +83,23 @@ def test_histories_are_cut_alike_by_another_gap(engines: tuple[Engine, Engine], 
     here, there = (engine.table(prepared.apply(engine.log(log))) for engine in engines)
     assert len(set(here["session"].to_pylist())) > 2
     assert in_order(there, here.schema).equals(in_order(here, here.schema))
+
+
+def test_a_fold_of_an_evaluation_is_counted_alike(
+    engines: tuple[Engine, Engine], log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its users lie in several files, which stay where a table of Spark is dropped."""
+    monkeypatch.setattr(parts, "A_PART", 100)
+    counted = []
+    for engine in engines:
+        original, _ = parts.spill(log, (None, None), (0, 2, 0), SessionCut.of(None), engine)
+        assert len(original.files) > 1
+        if isinstance(engine, SparkEngine):
+            engine.drop(original.log())
+        counting = PLANS["zealous"].count(engine, original.log())
+        counted.append({name: engine.table(table) for name, table in counting.items()} | original.tables)
+    for name, here in counted[0].items():
+        assert in_order(counted[1][name], here.schema).equals(in_order(here, here.schema)), name
 
 
 KEY = bytes(range(32))

@@ -193,8 +193,13 @@ def _without_bound(scale: float, upward: float, most: int, *rest: Any) -> Any:
 
 def counted_twice() -> AbstractContextManager[None]:
     """What is asked again is held again."""
-    real = adaptive_holdings._columns
-    return instead(adaptive_holdings, _columns=lambda *given: tuple(np.tile(e, 2) for e in real(*given)))
+    real = adaptive_holdings._grouped
+
+    def twice(*given: Any) -> Any:
+        held = real(*given)
+        return replace(held, starts=2 * held.starts, items=np.repeat(held.items, 2))
+
+    return instead(adaptive_holdings, _grouped=twice)
 
 
 def _float_noise(real: Any, noise: Any, size: int, source: RandomSource) -> Any:

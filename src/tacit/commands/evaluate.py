@@ -51,6 +51,7 @@ def release(
     session_gap: o.SessionGap = None,
     synthetic: Annotated[bool, typer.Option("--synthetic")] = False,
     workers: int | None = None,
+    engine: str | None = None,
     force: o.ForceFlag = False,
 ) -> None:
     """Measure what every way to release a log would cost in search quality, before anything is released.

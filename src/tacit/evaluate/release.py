@@ -29,6 +29,7 @@ from tacit.evaluate.sweep.runs import sweep_folder
 from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, NOTHING, ORIGINAL, grid
 from tacit.evaluate.sweep.sweeping import DRAWS, SweepPlan, run_sweep, unjudged_tasks
 from tacit.evaluate.tasks import task_class, task_names
+from tacit.release.engines import chosen_engine
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import ORIGIN
@@ -91,6 +92,7 @@ def evaluate_release(
     session_gap: float | None = None,
     synthetic: bool = False,
     workers: int | None = None,
+    engine: str | None = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Results:
@@ -122,6 +124,7 @@ def evaluate_release(
         session_gap: minutes of pause that end a session; 30 if None.
         synthetic: you vouch that nobody real is in the log, so that the report may be shared.
         workers: processes; one per processor, two at most, unless given.
+        engine: a Spark master that counts what is released; DuckDB on this machine unless given.
         force: replace the report of another log or of other parameters.
         progress: called with how many runs are done, and how many there are.
     """
@@ -136,7 +139,8 @@ def evaluate_release(
             raise ParameterError("judgments need topics: give `topics`.")
         named = _tasks_of(tasks, judgments)
         prepared = Preparation(since, until, scrub, SessionCut.of(session_gap))
-        plan = SweepPlan(settings, named, folds, draws, seed, prepared, judgments)
+        engine = chosen_engine(engine)
+        plan = SweepPlan(settings, named, folds, draws, seed, prepared, judgments, engine)
         sensitivity = sensitivity_of(readable, declared_synthetic=synthetic)
         workers = workers or min(2, len(os.sched_getaffinity(0)))
         with sweep_folder(to, Path(log), force=force) as folder:

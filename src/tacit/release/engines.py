@@ -164,8 +164,10 @@ class Engine:
 _MASTERS = r"local(\[(\*|\d+)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|spark://\S+|yarn|k8s://\S+"
 
 
-def check_master(master: str, memory: int | None, threads: int | None) -> str:
-    """A Spark master, or why it is none; what it may take is Spark's own setting."""
+def chosen_engine(master: str | None, memory: int | None = None, threads: int | None = None) -> str | None:
+    """A Spark master, or None for DuckDB; what Spark may take is its own setting."""
+    if master is None or master == "duckdb":
+        return None
     if not isinstance(master, str) or not re.fullmatch(_MASTERS, master):
         rule = "duckdb or a Spark master, such as spark://host:7077, local-cluster[2,1,1024] or local[2]"
         raise ParameterError.outside("engine", master, rule)

@@ -55,7 +55,7 @@ from tacit.release.document.about import About, about_file, read_about
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells, write_parquet
 from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
-from tacit.release.engines import check_master, memory_for, open_engine
+from tacit.release.engines import chosen_engine, memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
 from tacit.release.forecast import foresee, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of
@@ -212,7 +212,7 @@ def publish(
     prepared = Preparation(moment("since", since), moment("until", until), flag("scrub", scrub), cut)
     most = None if memory is None else size("memory", memory)
     workers = None if threads is None else whole("threads", threads, 1)
-    engine = None if engine is None or engine == "duckdb" else check_master(engine, most, workers)
+    engine = chosen_engine(engine, most, workers)
     agreed = flag("a_person_may_be_shown", a_person_may_be_shown)
     _require_consent(settled, flag("unsafe_exact_counts", unsafe_exact_counts))
     _require_stated_delta(settled)

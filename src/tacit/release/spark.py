@@ -15,7 +15,7 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,23 +54,23 @@ class SparkEngine(Engine):
         del pairs_a_record
         return False
 
-    def log(self, path: str | Path) -> Any:
-        """The records of a search log in canonical Parquet, as a table expression."""
-        return self._named(Path(path), self._next())
+    def logs(self, paths: Iterable[str | Path]) -> Any:
+        """The records of several files of one schema, as a table expression."""
+        return self._named(self._next(), *map(Path, paths))
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, write it, and give back what is read from there."""
         name = self._next()
         path = self.scratch / name
         self._write(self.frame(expression), path)
-        return self._named(path, name)
+        return self._kept_as(name, path)
 
     def load(self, table: pa.Table) -> Any:
         """An Arrow table as a table of the engine."""
         name = self._next()
         path = self.scratch / f"{name}.parquet"
         pq.write_table(table, path)
-        return self._named(path, name)
+        return self._kept_as(name, path)
 
     def batches(self, expression: Any) -> SparkRows:
         """The rows of ``expression``, some at a time; or changed in the executors."""
@@ -107,7 +107,7 @@ class SparkEngine(Engine):
         """What executors make of the parts of a frame."""
         name = self._next()
         self._write(frame.mapInArrow(work, schema), self.scratch / name)
-        return self._named(self.scratch / name, name)
+        return self._kept_as(name, self.scratch / name)
 
     def table(self, expression: Any) -> pa.Table:
         """All rows of ``expression``."""
@@ -118,13 +118,13 @@ class SparkEngine(Engine):
         return found
 
     def drop(self, table: Any) -> None:
-        """Forget a kept table, and remove its files."""
+        """Forget a table, and remove its files if it was kept."""
         name = table.get_name()
         self.backend.catalog.dropTempView(name)
-        path = self._files.pop(name)
-        if path.is_dir():
+        path = self._files.pop(name, None)
+        if path is not None and path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
-        else:
+        elif path is not None:
             path.unlink(missing_ok=True)
 
     def _next(self) -> str:
@@ -146,15 +146,18 @@ class SparkEngine(Engine):
         with spark_errors():
             frame.write.parquet(_address(path))
 
-    def _named(self, path: Path, name: str) -> Any:
-        """What is in a file or folder of Parquet, as a table expression."""
+    def _kept_as(self, name: str, path: Path) -> Any:
+        self._files[name] = path
+        return self._named(name, path)
+
+    def _named(self, name: str, *paths: Path) -> Any:
+        """What is in files or folders of Parquet, as a table expression."""
         try:
-            schema = pq.read_schema(_parts(path)[0])
+            schema = pq.read_schema(_parts(paths[0])[0])
         except (pa.ArrowException, OSError):
             raise LogError("the log could not be read to its end.", "Check it with `tacit stats`.") from None
         with spark_errors():
-            self.backend.read.parquet(_address(path)).createOrReplaceTempView(name)
-        self._files[name] = path
+            self.backend.read.parquet(*map(_address, paths)).createOrReplaceTempView(name)
         return ibis.table(ibis.Schema.from_pyarrow(schema), name=name)
 
 

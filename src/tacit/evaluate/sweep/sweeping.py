@@ -30,7 +30,6 @@ from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
 from tacit.evaluate.sweep.settings import LEAST, ORIGINAL, ReleaseSetting
 from tacit.evaluate.task import Measures, Task, Trial
 from tacit.evaluate.tasks import task_class, task_names
-from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Counting, Plan
 from tacit.release.preparation import Preparation
@@ -54,6 +53,7 @@ class SweepPlan:
         draws: how often the noise of a setting is drawn for each fold.
         preparation: which records take part, and how histories are split into sessions, as in a release.
         judgments: of topics, for the tasks that people judged.
+        engine: a Spark master that counts releases; DuckDB on this machine unless given.
     """
 
     settings: tuple[ReleaseSetting, ...]
@@ -63,6 +63,7 @@ class SweepPlan:
     seed: int = 0
     preparation: Preparation = field(default_factory=Preparation)
     judgments: Judgments | None = None
+    engine: str | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (("folds", self.folds, 2), ("draws", self.draws, 2)):
@@ -224,7 +225,7 @@ def run_fold(
     prepared = plan.preparation
     period, where = (prepared.since, prepared.until), (fold, plan.folds, plan.seed)
     trials: dict[str, Trial] = {}
-    with open_engine(memory=min(memory_for(log), _MEMORY), threads=1) as engine:
+    with open_engine(memory=min(memory_for(log), _MEMORY), threads=1, master=plan.engine) as engine:
         original, test = spill(log, period, where, prepared.sessions, engine)
         loaded, releases = None, _Releases(engine)
         for setting, draws in _missing(store, plan, fold):
@@ -317,7 +318,7 @@ class _Releases:
                     self._engine.drop(kept)
             self._key, self._counting = key, plan.count(self._engine, log)
         for draw in draws:
-            tables = plan.publish(self._engine, self._counting, OperatingSystemRandomness())
+            tables = plan.publish(self._engine, self._counting, self._engine.randomness(f"draw {draw}"))
             yield draw, ReleasedData.from_tables(tables.values())
 
 

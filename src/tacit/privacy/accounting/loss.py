@@ -92,6 +92,7 @@ def _root_of_two_pi(bits: int) -> Enclosure:
     return low, high
 
 
+@lru_cache(maxsize=1024)
 def upper_tail(x: float | Fraction) -> Fraction:
     """An upper bound of P(Z ≥ x), within 10^-70 of it."""
     return Fraction(enclose_upper_tail(Fraction(x), 256)[1], 1 << 256)

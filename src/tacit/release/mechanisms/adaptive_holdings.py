@@ -21,6 +21,9 @@ from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
 from tacit.release.parameters import ITEM_KEYS, Choice, Item
 
 _ALL = 1 << 30
+_READ_AGAIN = (HeldItem.QUERIES, HeldItem.CLICKS)
+"""Reading these from the log once more costs less than keeping them."""
+
 _PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
 
 
@@ -48,23 +51,16 @@ class Counted:
     """Who holds which items of several kinds, numbered through. Secret."""
 
     holdings: Holdings  # of all kinds together
-    # for each kind the engine's table of keys, with the number ``item`` of each within its kind
-    tables: Mapping[str, Any]
+    tables: Mapping[str, pa.Table]  # for each kind its keys, by their numbers within the kind
     offsets: Mapping[str, int]  # the number of each kind's first item
-    engine: Engine  # where the tables are
 
     def of_kind(self, table: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
         first = self.offsets[table]
-        following = [other for other in self.offsets.values() if other > first]
-        return (items >= first) & (items < min(following, default=self.holdings.kinds))
+        return np.asarray((items >= first) & (items < first + self.tables[table].num_rows))
 
     def keys(self, table: str, items: NDArray[np.int64]) -> pa.Table:
         """The keys of these items, all of one kind, in their order, as the published table shows them."""
-        numbers = pa.array(items - self.offsets[table], pa.int64())
-        wanted = self.engine.load(pa.table({"item": numbers, "place": np.arange(items.size)}))
-        found = self.engine.table(wanted.join(self.tables[table], "item").order_by("place"))
-        self.engine.drop(wanted)
-        return shown_keys(table, found.drop_columns(["item", "place"]))
+        return shown_keys(table, self.tables[table].take(pa.array(items - self.offsets[table])))
 
 
 def shown_keys(table: str, keys: pa.Table) -> pa.Table:
@@ -85,44 +81,39 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
 
     ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """
-    kinds = {kind.value: held_in(log, kind) for kind in items}
-    pairs = {
-        name: engine.keep(table.select("user", *columns).distinct())
-        for name, (table, columns) in kinds.items()
-    }
-    first, *others = (table.select("user") for table in pairs.values())
+    held = {kind.value: held_in(log, kind) for kind in items}
+    for name in held.keys() - set(_READ_AGAIN):
+        rows, key = held[name]
+        held[name] = engine.keep(rows.select("user", *key).distinct()), key
+    first, *others = (rows.select("user") for rows, _ in held.values())
     holders = first.union(*others) if others else first
-    users = engine.keep(holders.distinct().mutate(holder=ibis.row_number()))
-    keys: dict[str, Any] = {}
+    users = engine.keep(holders.distinct().mutate(holder=ibis.row_number().cast("int32")))
+    tables: dict[str, pa.Table] = {}
     offsets: dict[str, int] = {}
-    columns: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-    words: list[NDArray[np.uint8]] = []
-    listed: list[NDArray[np.bool_]] = []
-    total = 0
-    for name, (_, key) in kinds.items():
-        there = pairs[name].select(*key).distinct().mutate(public=False)
+    pairs: list[NDArray[np.int64]] = []
+    words, listed, total = [], [], 0
+    for name, (there, key) in held.items():
+        rows = there.join(users, "user").select(*key, "holder", public=False)
         if public is not None and len(key) == 1:
             named = engine.load(pa.table({key[0]: listed_keys(name, public)}))
-            there = there.anti_join(named, key[0]).union(named.select(key[0]).mutate(public=True))
-        keys[name] = engine.keep(there.mutate(item=ibis.row_number()))
-        described = keys[name].select("item", "public", words=number_of_words(keys[name], key))
-        words.append(_by_item(found := engine.table(described), "words", np.uint8))
-        listed.append(_by_item(found, "public", np.bool_))
-        keys[name] = keys[name].drop("public")
-        numbered = pairs[name].join(keys[name], list(key)).join(users, "user")
-        numbers = numbered.select(
-            holder=numbered.holder.cast("int32"), item=(numbered.item + total).cast("int32")
-        )
-        columns.append(_columns(engine, numbers))
-        engine.drop(pairs[name])
-        offsets[name] = total
-        total += words[-1].size
-    people = int(engine.table(users.count().name("n").as_table()).column("n")[0].as_py())
+            rows = rows.union(named.select(key[0], holder=ibis.null("int32"), public=True))
+        grouped = rows.group_by(key).aggregate(holders=rows.holder.collect(), public=rows.public.any())
+        grouped = grouped.mutate(words=number_of_words(grouped, key).cast("uint8"))
+        offsets[name], batches = total, []
+        for batch in engine.batches(grouped):
+            pairs.append(_unfolded(batch.column("holders"), total))
+            words.append(np.asarray(batch.column("words")))
+            listed.append(np.asarray(batch.column("public")))
+            batches.append(batch.select(key))
+            total += batch.num_rows
+        tables[name] = pa.Table.from_batches(batches, grouped.select(*key).schema().to_pyarrow())
+        if name not in _READ_AGAIN:
+            engine.drop(there)
     engine.drop(users)
-    holdings = _grouped(columns, people, np.concatenate(words))
+    holdings = _grouped(pairs, np.concatenate([np.zeros(0, np.uint8), *words]))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
-    return Counted(holdings, keys, offsets, engine)
+    return Counted(holdings, tables, offsets)
 
 
 def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
@@ -134,30 +125,17 @@ def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
     return total.clip(upper=255)
 
 
-def _by_item(described: pa.Table, column: str, kind: Any) -> NDArray[Any]:
-    """A column of what is said of each item, in the order of their numbers."""
-    found = np.zeros(described.num_rows, kind)
-    found[np.asarray(described.column("item"))] = np.asarray(described.column(column))
-    return found
+def _unfolded(holders: pa.Array, first: int) -> NDArray[np.int64]:
+    """Each pair of an item, numbered from ``first``, and a holder as one number, the fastest to sort."""
+    held = np.repeat(np.arange(first, first + len(holders)), np.diff(np.asarray(holders.offsets)))
+    return np.asarray(holders.flatten()).astype(np.int64) << 32 | held
 
 
-def _columns(engine: Engine, numbers: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    holders, items = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-    for batch in engine.batches(numbers):
-        holders.append(np.asarray(batch.column("holder")))
-        items.append(np.asarray(batch.column("item")))
-    return np.concatenate(holders), np.concatenate(items)
-
-
-def _grouped(
-    columns: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
-    people: int,
-    words: NDArray[np.uint8],
-) -> Holdings:
-    """Pairs by holder, each holder's in the order of their numbers."""
-    holders = np.concatenate([holder for holder, _ in columns])
-    items = np.concatenate([item for _, item in columns])
-    starts = np.concatenate([[0], np.cumsum(np.bincount(holders, minlength=people))]).astype(np.int64)
-    pairs = holders.astype(np.int64) << 32 | items  # one number for each: the fastest to sort
+def _grouped(parts: list[NDArray[np.int64]], words: NDArray[np.uint8]) -> Holdings:
+    """Pairs by holder, each holder's in the order of their numbers, each once."""
+    pairs = np.concatenate([np.zeros(0, np.int64), *parts])
+    parts.clear()
     pairs.sort()
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs >> 32))]).astype(np.int64)
     return Holdings(starts, pairs.astype(np.int32), words.size, words)
