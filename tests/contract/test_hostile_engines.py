@@ -155,6 +155,19 @@ def test_a_bad_result_among_good_ones_is_left_out() -> None:
     ]
 
 
+def test_a_redirect_to_another_name_is_not_followed_though_its_port_is_the_same() -> None:
+    def redirect(request: bytes, _connection: socket.socket) -> bytes:
+        if b"Host: 127.0.0.1" in request:
+            port = request.partition(b"Host: 127.0.0.1:")[2].partition(b"\r")[0].decode()
+            return http_answer("", "302 Found", Location=f"http://localhost:{port}/found?q=x")
+        return http_answer(GOOD)
+
+    with local_server(redirect) as server:
+        answer = ask(server.address)
+        assert len(server.requests) == 1
+    assert "another host" in answer.problem
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_to_a_local_address_is_not_followed(status: int) -> None:
     with local_server(lambda *_: http_answer("secret")) as inner:

@@ -73,11 +73,10 @@ def serve(
     with beside, open_site(path, opened.getsockname()[1], given, proxy, asked) as site:
         address = site.admission.address
         result = {"address": address, "profile": str(path), "engines": [one.name for one in site.engines]}
-
-        said = f"Tacit is ready. Open this address in your browser:\n  {address}\n"
+        said = f"Open this address in your browser:\n  {address}\nYour profile: {path} (stop with Ctrl-C)"
 
         def started() -> None:
-            emit(result, f"{said}Your profile: {path} (stop with Ctrl-C)")
+            emit(result, f"Tacit is ready. {said}")
             if not no_browser:
                 open_browser(address)
 

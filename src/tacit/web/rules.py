@@ -97,30 +97,17 @@ def without_tracking(url: str) -> str:
     >>> without_tracking("https://example.org/a?id=7&utm_source=x#part")
     'https://example.org/a?id=7#part'
     """
-    if "?" not in url:
-        return url
     parts = urlsplit(url)
-    if not parts.query:
-        return url
     pieces = parts.query.split("&")
-    kept = [piece for piece in pieces if not _tracks(piece.partition("=")[0])]
-    if len(kept) == len(pieces):
-        return url
-    return urlunsplit(parts._replace(query="&".join(kept)))
-
-
-def _tracks(name: str) -> bool:
-    return name in _EXACT or name.lower().startswith(_BEGINNINGS)
+    named = [(piece, piece.partition("=")[0]) for piece in pieces]
+    kept = [piece for piece, name in named if name not in _EXACT and not name.lower().startswith(_BEGINNINGS)]
+    return url if len(kept) == len(pieces) else urlunsplit(parts._replace(query="&".join(kept)))
 
 
 SITES: Mapping[str, str] = table("bangs.txt")
 _SEARXNG_HAS = frozenset({"arxiv", "brave", "ddg", "gh", "imdb", "mdn", "osm", "yt"})
 """Those of them that SearXNG reads itself; the others it would take for words of the query."""
-_KINDS: Mapping[str, str] = {
-    **dict.fromkeys(("i", "im", "images"), "images"),
-    **dict.fromkeys(("n", "news"), "news"),
-    **dict.fromkeys(("v", "videos"), "videos"),
-}
+_KINDS = {"i": "images", "im": "images", "n": "news", "v": "videos"}
 _BANG = re.compile(r"(?:^|\s)(!!?)([A-Za-z][\w-]*)?(?=\s|$)")
 
 
@@ -146,8 +133,9 @@ def read_bang(typed: str, *, handed_on: bool) -> Bang:
         return Bang(typed)
     if not name:
         return Bang(query, first=True) if marks == "!!" else Bang(typed)
-    if name in _KINDS and marks == "!":
-        return Bang(query, category=_KINDS[name])
+    kind = _KINDS.get(name, name)
+    if kind in _KINDS.values() and marks == "!":
+        return Bang(query, category=kind)
     if name in SITES and (marks == "!!" or not handed_on or name not in _SEARXNG_HAS):
         return Bang(query, leave=SITES[name].format(quote_plus(query)))
     return Bang(query, handed=f"{marks}{found[2]}") if handed_on else Bang(typed)

@@ -29,7 +29,7 @@ from tacit.text.vectors import plural_forms
 from tacit.web.addresses import ascii_host
 from tacit.web.engines import interface
 from tacit.web.engines.catalogue import SearXNG, upstream_of
-from tacit.web.engines.client import EngineClient
+from tacit.web.engines.client import EngineClient, Recorder
 from tacit.web.rules import RuleBook, SiteRule
 from tacit.web.state import SentRequests, Settings
 from tacit.web.suggestions import Suggestions
@@ -202,9 +202,6 @@ class SearchService:
         self._arrangements = 0
         self.client = EngineClient(proxy=proxy)
 
-    async def close(self) -> None:
-        await self.client.close()
-
     def forget_pages(self) -> None:
         """Forget the pages in memory: the profile or the engines have changed."""
         self._changes += 1
@@ -277,11 +274,7 @@ class SearchService:
         upstream = upstream_of(engine) if engine is not None else None
         if engine is None or not isinstance(upstream, SearXNG):
             return []
-
-        async def record(address: str, wire: bytes) -> None:
-            await to_thread.run_sync(self._sent.record, engine.name, None, address, wire)
-
-        request = upstream.suggestions_request(typed)
+        request, record = upstream.suggestions_request(typed), self.recorder(engine.name)
         try:
             body = await self.client.fetch(
                 request, local=engine.local, record=record, seconds=_PATIENCE_FOR_SUGGESTIONS
@@ -290,6 +283,16 @@ class SearchService:
             return [text for one in told[:8] if (text := interface.plain_text(one, 200))]
         except (InputError, ValueError, TypeError, KeyError, IndexError, RecursionError):
             return []
+
+    def recorder(self, engine: str, exposure: int | None = None, sent: list[bytes] | None = None) -> Recorder:
+        """Record what is about to leave, and then list it among what was sent for a page."""
+
+        async def record(address: str, wire: bytes) -> None:
+            await to_thread.run_sync(self._sent.record, engine, exposure, address, wire)
+            if sent is not None:
+                sent.append(wire)
+
+        return record
 
     async def _ask(
         self, page: FoundPage, engines: Sequence[interface.EngineDescription], wanted: interface.Wanted
@@ -316,11 +319,7 @@ class SearchService:
         upstream = upstream_of(engine)
         words = f"{page.handed} {query}" if page.handed and engine.kind == "searxng" else query
         request = upstream.request(words, protection.topics, wanted)
-
-        async def record(address: str, wire: bytes) -> None:
-            await to_thread.run_sync(self._sent.record, engine.name, protection.exposure, address, wire)
-            turn.sent.append(wire)
-
+        record = self.recorder(engine.name, protection.exposure, turn.sent)
         turn.answer = await self.client.ask(engine, upstream, request, record)
 
     def _arranged(self, page: FoundPage, choices: Choices) -> FoundPage:
@@ -383,11 +382,7 @@ def _forms(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class _Arrangement:
-    """Puts the results of one batch in order and says why each stands where it does.
-
-    Where no result shares a word with what raises it, the engines' order stays: nobody could see why it
-    changed, and most often it should not have.
-    """
+    """Puts one batch's results in order and says why; where no word shows why, the engines' order stays."""
 
     query: str
     batch: AnswerBatch
@@ -399,7 +394,7 @@ class _Arrangement:
         """The results in personal order and in the engines' order, without those that rules block."""
         why = {one.result["fused"].address: one for one in placed}
         alike = {name: _alike(self.query, one.result["fused"], one.because) for name, one in why.items()}
-        if not any(any(one) for one in alike.values()):
+        if not any(any(one) for one in alike.values()):  # a move that nobody could follow is mostly wrong
             placed, why, alike = (), {}, {}
         kept = self.rules.arranged([(one.result.url, one) for one in self.batch.plain])
         was = {one.address: self.first + place for place, one in enumerate(kept, start=1)}
@@ -408,8 +403,7 @@ class _Arrangement:
         personal = self.rules.arranged([(one.result.url, one) for one in ordered])
 
         def shown(one: FusedResult, rank: int) -> ShownResult:
-            placement = why.get(one.address)
-            because = placement.because if placement is not None else ()
+            because = why[one.address].because if one.address in why else ()
             likeness = alike.get(one.address, _Alike())
             rule = self.rules.rule_for(one.result.url)
             turns = {turn.engine.name: turn for turn in self.batch.turns}

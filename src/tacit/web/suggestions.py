@@ -85,8 +85,9 @@ def _beginning_with(beginning: str, ordered: Sequence[str]) -> Sequence[str]:
 
 
 def _unfamiliarity(phrase: str) -> tuple[int, str]:
-    """How rare the rarest word is; more words make a phrase less likely to be meant."""
-    parts = phrase.split()
+    parts = (
+        phrase.split()
+    )  # the rarest word counts, and each word more makes a phrase less likely to be meant
     return len(parts) * max(map(load_word_table().number, parts)), phrase
 
 

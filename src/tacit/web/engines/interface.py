@@ -196,10 +196,8 @@ def clean_results(rows: Iterable[tuple[object, ...]]) -> list[SearchResult]:
 
 
 def _host(address: str) -> str | None:
-    if _NO_ADDRESS.search(address):
-        return None
     try:
-        parts = urlsplit(address)
+        parts = urlsplit("" if _NO_ADDRESS.search(address) else address)
         host, _ = parts.hostname, parts.port  # a port that is no number raises
     except ValueError:
         return None

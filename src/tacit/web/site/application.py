@@ -26,7 +26,7 @@ def page_application(site: Site) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        await site.service.close()
+        await site.service.client.close()
 
     static = str(resources.files("tacit.web") / "static")
     pages = (results, profile, data, settings)
@@ -95,6 +95,11 @@ def _browser_routes(site: Site) -> list[Route]:
         return Response(description, media_type="application/opensearchdescription+xml")
 
     async def suggest(request: Request) -> Response:
+        # The browser's own box sends no cookie: the secret stands in the address.
+        if not site.admission.is_suggestion_key(
+            request.path_params.get("key", site.admission.suggestion_key)
+        ):
+            return PlainTextResponse("Not known.\n", 404)
         typed = request.query_params.get("q", "")[:_LONGEST_BEGINNING]
         own = site.settings.own_suggestions
         found = await to_thread.run_sync(lambda: site.suggestions.complete(typed, own=own))
@@ -103,15 +108,9 @@ def _browser_routes(site: Site) -> list[Route]:
             found = list(dict.fromkeys([*found[:_OWN_FIRST], *told, *found]))[:_MOST_SUGGESTED]
         return JSONResponse([typed, found], media_type="application/x-suggestions+json")
 
-    async def suggest_by_key(request: Request) -> Response:
-        """For the browser's own box, which sends no cookie: the secret stands in the address."""
-        if not site.admission.is_suggestion_key(request.path_params["key"]):
-            return PlainTextResponse("Not known.\n", 404)
-        return await suggest(request)
-
     return [
         Route("/open", admit),
         Route("/opensearch/{key}.xml", describe),
-        Route("/suggest/{key}", suggest_by_key),
+        Route("/suggest/{key}", suggest),
         Route("/suggest", suggest),
     ]

@@ -102,8 +102,8 @@ class _DataPage:
                 after()
                 return Notice("Another import is under way.", problem=True)
             self._latest = job = _Import(what)
-        arguments = (job, path, after)
-        thread = threading.Thread(target=self._learn, args=arguments, name="tacit-import", daemon=True)
+        work = (job, path, after)
+        thread = threading.Thread(target=self._learn, args=work, name="tacit-import", daemon=True)
         thread.start()
         thread.join(_PATIENCE)
         if not job.finished:

@@ -86,9 +86,6 @@ class Admission:
     def form_token(self, token: str) -> str:
         return hmac.new(token.encode(), b"tacit form", hashlib.sha256).hexdigest()
 
-    def is_form_token(self, token: str, found: str) -> bool:
-        return hmac.compare_digest(self.form_token(token).encode(), found.encode())
-
     def is_suggestion_key(self, found: str) -> bool:
         return hmac.compare_digest(self.suggestion_key.encode(), found.encode())
 
@@ -210,7 +207,7 @@ class Shield:
             return PlainTextResponse("The browser does not say where this form comes from.\n", 403)
         query = parse_qs(scope["query_string"].decode("latin-1"))
         found = headers.get("x-tacit-form") or (query.get("form") or [""])[0]
-        if not self._admission.is_form_token(cookie, found):
+        if not hmac.compare_digest(self._admission.form_token(cookie).encode(), found.encode()):
             outdated = "The form is out of date. Go back, reload the page and try again.\n"
             return PlainTextResponse(outdated, 403)
         return None

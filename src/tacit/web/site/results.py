@@ -109,7 +109,9 @@ class _ResultPages:
             await self._record(page, page.personal[0])
             return self._away(request, self._target(page, page.personal[0]).direct)
         size = _PICTURES_ON_A_PAGE if wanted.category == "images" else _ON_A_PAGE
-        choice = _Choice(asked.get("order") == "plain", _part(asked.get("page", "")), size, lens)
+        number = asked.get("page", "")
+        part = max(1, int(number)) if number.isascii() and number.isdigit() and len(number) < 4 else 1
+        choice = _Choice(asked.get("order") == "plain", part, size, lens)
         if choice.part > max(1, -(-len(page.plain) // size)) and page.more:
             page = await site.service.more(page, site.choices)
         return self._draw(request, typed, page, choice)
@@ -164,7 +166,8 @@ class _ResultPages:
 
     def _target(self, page: FoundPage, one: ShownResult) -> _Target:
         base, settings = self._site.admission.place, self._site.settings
-        name = _entry_name(one.result.url)
+        number = wordnet_corpus().number_of(one.result.url)  # entries' addresses lead nowhere outside
+        name = load_wordnet().name(number) if number is not None else None
         address = f"{base}/read/{name}" if name else one.result.url
         steps = ["Tacit’s dictionary"] if name else crumbs(one.result.url)
         if not name and settings.strip_tracking:
@@ -194,14 +197,10 @@ class _ResultPages:
         page, one = self._found(request)
         if one.turn is None or not self._target(page, one).picture:
             return Response(status_code=404)
-        host = urlsplit(one.result.picture).hostname or ""
-
-        async def record(address: str, wire: bytes) -> None:
-            await to_thread.run_sync(self._site.sent.record, f"picture of {host}", None, address, wire)
-
-        client = self._site.service.client
+        service = self._site.service
+        record = service.recorder(f"picture of {urlsplit(one.result.picture).hostname or ''}")
         try:
-            content = await picture_of(one.result.picture, one.turn.engine, client, record)
+            content = await picture_of(one.result.picture, one.turn.engine, service.client, record)
         except InputError:
             content = None
         if content is None:
@@ -289,16 +288,6 @@ def _emphasis(query: str) -> Callable[[str], Markup]:
         )
 
     return emphasise
-
-
-def _part(text: str) -> int:
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 4 else 1
-
-
-def _entry_name(url: str) -> str | None:
-    """The name of an entry of the embedded dictionary, whose addresses lead nowhere outside."""
-    number = wordnet_corpus().number_of(url)
-    return load_wordnet().name(number) if number is not None else None
 
 
 def _read_before(one: ShownResult) -> list[ClickedPage]:

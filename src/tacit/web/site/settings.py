@@ -122,12 +122,9 @@ class _SettingsPage:
         return Notice(f"The lens {name} is {'stored' if sites else 'removed'}.", order_only=True)
 
 
-_MEANS = {
-    Action.BLOCK: "never shown",
-    Action.LOWER: "shown further down",
-    Action.RAISE: "shown further up",
-    Action.PIN: "always shown first",
-}
+_MEANS = dict(
+    zip(Action, ("never shown", "shown further down", "shown further up", "always shown first"), strict=True)
+)
 
 
 def _decoded(text: str) -> dict[str, Any]:
