@@ -1,14 +1,14 @@
 """Tacit: private search, from the query to the published log.
 
-A query is guarded at the four places of its life where it leaves somebody's hands::
+A query is guarded at four places where others could see it::
 
     person ──▶ device ──▶ pool ──▶ service ──▶ log ──▶ release ──▶ researcher
                │          │        │                   │
                │          │        │                   └ release: the log is published under
                │          │        │                     differential privacy
-               │          │        └ groups: profiles are bundled until no term links to a person
-               │          └ pool: personal data is coarsened until k people online share it
-               └ device: the interest profile is generalised per query under a risk bound
+               │          │        └ groups: a service ranks by public cohorts, not by profiles
+               │          └ pool: personal data is sent only as at least k people share it
+               └ device: at most three readable topics are sent with a query
 
 In a notebook or a program::
 

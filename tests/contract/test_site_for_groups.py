@@ -38,9 +38,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated.*")
 SECRET = "client-secret-canary"
 FILES = {
     "index.html": "catalogue", "registry.json": "{}", "assets/site.js": "js", "assets/site.css": "css",
-    "assets/icon.svg": "<svg/>", "budget.html": "budget", "reports.html": "reports", "x.html": "a page",
-    "reports/x.html": "report", "approvals/x.html": "approval", "week-1/release.html": "statement",
-    "week-1/queries.csv": "0123456789",
+    "assets/icon.svg": "<svg/>", "budget.html": "budget<nav></nav>", "reports.html": "reports",
+    "x.html": "a page", "reports/x.html": "report", "approvals/x.html": "approval",
+    "week-1/release.html": "statement", "week-1/queries.csv": "0123456789",
 }  # fmt: skip
 USERS = {"ann": ["analysts", "other"], "ben": ["officers"], "eve": ["analysts-not"], "una": "analysts"}
 Tamper = Callable[[dict[str, Any], dict[str, Any], Any], str | None]
@@ -161,7 +161,8 @@ def test_every_file_of_a_site_asks_for_a_role_above_anonymous_but_style_and_icon
             assert (anybody.get(f"/{name}").status_code == 200) is open_to_all, name
             closed = name in ("budget.html", "reports.html") or name.startswith(("reports/", "approvals/"))
             assert reader.get(f"/{name}").status_code == (403 if closed else 200), name
-            assert auditor.get(f"/{name}").text == FILES[name]
+            shown = FILES[name].replace("</nav>", '<a href="/account">Account</a></nav>')
+            assert auditor.get(f"/{name}").text == shown, "the page where one signs out is a link away"
         assert "sandbox" in reader.get("/week-1/release.html").headers["content-security-policy"]
 
 

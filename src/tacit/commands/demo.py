@@ -74,13 +74,12 @@ def demo(
     act.run("profile", "sensitive", profile)
     query = person.query_to_follow(profile, released)
     act.run("generalise", query, "--profile", profile)
-    watch = ("--people", 40, "--synthetic", "-o", output / "device-audit")
-    act.run("audit", "device", profile, *watch)
+    act.run("audit", "device", profile, "--people", 40, "--synthetic", "-o", output / "device-audit")
     act.say("Pool: the query is sent with a description that others share", "People come, search and go.")
     pool = output / "pool.parquet"
     act.run("simulate", "--k", K, "--windows", 4, "--arrivals", 5, "--log", pool)
-    known = ("--k", K, "--window", WINDOW)
-    act.run("audit", "pool", pool, *known, "--synthetic", "-o", output / "pool-audit")
+    within = ("--k", K, "--window", WINDOW, "--synthetic")
+    act.run("audit", "pool", pool, *within, "-o", output / "pool-audit")
     act.say("Evaluate: what the release is good for", "Half of the people are released, the others use it.")
     act.run(
         "evaluate", "release", log, "--synthetic", "-m", "adaptive", "--epsilon", 1, "-t", "suggestion",

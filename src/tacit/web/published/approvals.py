@@ -116,25 +116,21 @@ def _loaded(path: Path, kind: str) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-    kinds: dict[str, Any] = {
-        "private": (ed25519.Ed25519PrivateKey, lambda content: load_pem_private_key(content, None)),
-        "public": (ed25519.Ed25519PublicKey, load_pem_public_key),
-    }
-    wanted, load = kinds[kind]
+    private, found = kind == "private", None
     try:
-        found = load(path.read_bytes())
+        content = path.read_bytes()
+        found = load_pem_private_key(content, None) if private else load_pem_public_key(content)
     except OSError as error:
         raise InputError(f"the key {path} cannot be read: {error.strerror}.", _ANOTHER) from error
     except (ValueError, TypeError):
-        found = None
-    if not isinstance(found, wanted):
+        pass
+    if not isinstance(found, ed25519.Ed25519PrivateKey if private else ed25519.Ed25519PublicKey):
         raise InputError(f"{path} is no {kind} Ed25519 key.", _ANOTHER)
     return found
 
 
 def public_key(path: Path) -> str:
-    raw: bytes = _loaded(path, "public").public_bytes_raw()
-    return raw.hex()
+    return str(_loaded(path, "public").public_bytes_raw().hex())
 
 
 def approve(folder: Path, key: Path, approver: str, ledger: Path | None = None) -> Approval:

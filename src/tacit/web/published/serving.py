@@ -56,6 +56,7 @@ _APART = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:; frame-ancestors 'none'"
 )
+_ACCOUNT = '<a href="/account">Account</a></nav>'
 
 
 def client_secret(file: Path | None) -> str:
@@ -199,8 +200,10 @@ class SiteServer:
         found = self._files.get(request.scope["path"])
         if found is None or not found.is_file():
             raise HTTPException(404)
-        apart = found.suffix == ".html" and found.parent != self.site
-        return FileResponse(found, headers={"Content-Security-Policy": _APART} if apart else None)
+        if found.suffix == ".html" and found.parent == self.site:
+            return HTMLResponse(found.read_text("utf-8").replace("</nav>", _ACCOUNT, 1))
+        apart = {"Content-Security-Policy": _APART} if found.suffix == ".html" else None
+        return FileResponse(found, headers=apart)
 
     async def account(self, request: Request) -> Response:
         return self.page("account", 200, request.state.account, request.state.role.name.lower())
