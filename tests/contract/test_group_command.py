@@ -223,6 +223,18 @@ def test_a_service_runs_on_the_folder(excite: Path, tmp_path: Path) -> None:
     refused = tacit("group", "assign", folder, newcomers)
     assert refused.returncode == 2 and "take in nobody" in " ".join(refused.stderr.split())
     assert CANARY not in refused.stderr and SECRET not in refused.stderr
+    shown = next(line for line in lines(folder / "representatives.jsonl") if line["group"] == group)
+    results, term = tmp_path / "results.json", max(shown["terms"])
+    results.write_text(json.dumps([{"title": "x"}, {"title": term}, {"title": f"{term} {term}"}]))
+    ranked = json.loads(tacit("group", "rerank", folder, member, results, "--json").stdout)["results"]
+    assert [result["title"] for result in ranked] == [term, f"{term} {term}", "x"]
+    asked = json.loads(tacit("group", "rerank", folder, member, results, "--query", term, "--json").stdout)
+    assert [result["title"] for result in asked["results"]] == ["x", term, f"{term} {term}"]
+    for wrong in ("{}", f'["{SECRET}"]', f"[{SECRET}", '{"title": "x"}'):
+        results.write_text(wrong)
+        refused = tacit("group", "rerank", folder, member, results)
+        assert refused.returncode == 1 and "no JSON list of objects" in refused.stderr
+        assert SECRET not in refused.stderr
     assert "erased" in tacit("group", "remove", folder, member).stdout
     assert tacit("group", "remove", folder, member).returncode == 1
     assert member not in {line["user"] for line in lines(folder / "operator/membership.jsonl")}

@@ -26,7 +26,7 @@ def make(folder: Path, population: dict[str, set[str]], p: float) -> Bundles:
     people = {user: dict.fromkeys(sorted(held), 1.0) for user, held in population.items()}
     bundler = Bundler(p=p, fewest_in_group=1)
     (folder / "operator").mkdir(parents=True)
-    fill(folder / "operator" / FILE, bundler.fit(Profiles.from_mappings(people)), bundler)
+    fill(folder / "operator" / FILE, bundler.fit(Profiles.from_mappings(people)), bundler).close()
     return Bundles(folder)
 
 

@@ -3,6 +3,7 @@
 ``tacit group LOG -o DIR`` makes groups (in full: ``tacit group bundle``); the other verbs run on the folder.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -170,6 +171,30 @@ def remove(folder: Folder, user: User) -> None:
     emit({"removed": 1, "users": left}, f"erased; {left:,} users are left")
 
 
+def rerank(
+    folder: Folder,
+    user: User,
+    results: Annotated[
+        typer.FileText, typer.Argument(help='A JSON list of {"title", "snippet"}, best first; - reads stdin.')
+    ],
+    query: Annotated[str, typer.Option(help="Its words do not count.")] = "",
+) -> None:
+    """Show results in the order of the user's group; as they came for people without one."""
+    from tacit.errors import InputError
+    from tacit.groups import Groups
+
+    try:
+        given = json.load(results)
+        if not (isinstance(given, list) and all(isinstance(each, dict) for each in given)):
+            raise ValueError
+    except ValueError:  # nothing of the file is quoted
+        raise InputError("the results are no JSON list of objects.", 'Give [{"title": …}, …].') from None
+    with Groups.open(folder) as groups:
+        ranked = groups.rerank(user, given, query)
+    names = (each.get("title") or each.get("url") or "" for each in ranked)
+    emit({"results": ranked}, *(f"{place:3}  {name}" for place, name in enumerate(names, start=1)))
+
+
 def rebundle(folder: Folder, clicks: Path | None = None) -> None:
     """Release another generation of cohorts' words, charged to the ledger; groups of words are stable."""
     from tacit.groups import Groups
@@ -199,6 +224,7 @@ register = verb_group(
         verb(lookup, "groups 217"),
         verb(assign, "groups newcomers.jsonl"),
         verb(remove, "groups 217"),
+        verb(rerank, "groups 217 results.json --query java"),
         verb(rebundle, "groups", by="tacit.groups:Groups.bundle"),
     ],
     usual="bundle",

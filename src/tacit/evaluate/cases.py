@@ -246,9 +246,6 @@ class Interval:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
 
 def interval_over_queries(queries: Sequence[str], values: npt.ArrayLike, seed: int = 0) -> Interval:
     """The mean of ``values`` with a bootstrap interval over their queries (cases of a query go together)."""

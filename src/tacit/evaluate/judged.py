@@ -88,8 +88,6 @@ class Judgments:
 
     def of_fold(self, fold: int, folds: int, seed: int) -> Judgments:
         """The part whose owners are tested in a fold, by the hash that splits the users of a log."""
-        if not self.units:
-            return self
         part = fold_of_records(pa.chunked_array([[unit.owner for unit in self.units]]), folds, seed)
         return replace(self, units=tuple(u for u, f in zip(self.units, part, strict=True) if f == fold))
 

@@ -18,7 +18,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import LogPart, Numbers, ReleasedData, ranges
+from tacit.evaluate.data import LogPart, Numbers, ReleasedData, changes, ranges
 from tacit.evaluate.task import Ranked, places, ranked_by
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS
@@ -81,8 +81,7 @@ class EngineLists:
         self._test, self._query = test, query
         order = np.lexsort((known[2], known[1], known[0]))
         listed, url, rank = (column[order][known[2][order] > 0] for column in known)
-        first = np.ones(len(listed), np.bool_)
-        first[1:] = (listed[1:] != listed[:-1]) | (url[1:] != url[:-1])
+        first = changes(listed, url)
         self._list, self._url, self._rank = listed[first], url[first], rank[first]
         free = np.ones((len(query), SHOWN), np.bool_)
         shown = self._rank <= SHOWN

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, check_output_folder
-from tacit.groups.bundling import Bundler
+from tacit.groups.bundling import Bundler, Bundling
 from tacit.groups.criterion import Criterion
 from tacit.groups.report import report
 from tacit.groups.representative import Representative
@@ -157,9 +157,7 @@ class Bundles(Groups):
             "Make cohorts, which take newcomers at once.",
         )
 
-    def update(self, *_: object) -> NoReturn:
-        """Refuse: an update is a newcomer."""
-        self.assign_all()
+    update = assign_all
 
     def rebundle(self, clicks: str | Path | None = None) -> NoReturn:  # noqa: ARG002
         """Refuse: whoever compares two bundlings of the same people sees what is common to their groups."""
@@ -183,13 +181,19 @@ def make_bundles(
     with atomic_directory(folder, replace=force) as temporary:
         (temporary / "report.json").write_text(measured + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        with GroupsStore.create(temporary / "operator" / FILE, {"settings": asdict(bundler)}) as store:
-            with store.transaction():
-                for each in bundling.representatives:
-                    store.show(each)
-                labels = bundling.labels.tolist()
-                store.add((u, labels[row], people.profile(row)) for row, u in enumerate(people.users))
+        with fill(temporary / "operator" / FILE, bundling, bundler) as store:
             write_files(store, temporary)
+
+
+def fill(path: Path, bundling: Bundling, bundler: Bundler) -> GroupsStore:
+    """Write the operator's file of a bundling; gives the open store."""
+    people, labels = bundling.profiles, bundling.labels.tolist()
+    store = GroupsStore.create(path, {"settings": asdict(bundler)})
+    with store.transaction():
+        for shown in bundling.representatives:
+            store.show(shown)
+        store.add((u, labels[row], people.profile(row)) for row, u in enumerate(people.users))
+    return store
 
 
 def write_files(store: GroupsStore, folder: Path) -> None:

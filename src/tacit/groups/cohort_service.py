@@ -108,7 +108,9 @@ class CohortGroups(Groups):
         with self._lock, self._store.transaction():
             for user in checked:
                 if self._store.person(user) is not None:
-                    raise InputError("a newcomer is here already.", "Use update to change a profile.")
+                    raise InputError(
+                        "a newcomer is here already.", "Remove the user first, or use `Groups.update`."
+                    )
             self._put(checked)
             advance(len(checked))
         return [self.place(user) or Place(None) for user in checked]

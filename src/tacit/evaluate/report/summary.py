@@ -73,10 +73,11 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
             how = math.inf, "not even with the whole log"
         elif judged.epsilon is None:
             how = 2 * judged.most, f"not at all up to ε = {judged.most:g}"
-        elif judged.epsilon == least:
-            how = least, f"from ε = {least:g}"
         else:
-            how = judged.epsilon, f"not before ε = {judged.epsilon:g}"
+            how = (
+                judged.epsilon,
+                f"{'from' if judged.epsilon == least else 'not before'} ε = {judged.epsilon:g}",
+            )
         said.setdefault(how, []).append(task.title)
     if not said:
         return f"With {counted(people)}: no release with an ε was tried."

@@ -262,10 +262,8 @@ def _with_gains(
             continue
         nothing = drawn[NOTHING.key]
         gain = estimate(drawn[result.setting], owners[result.task], nothing)
-        most = estimate(drawn[ORIGINAL.key], {}, nothing).value if ORIGINAL.key in drawn else math.nan
-        if not most > 0:
-            yield replace(result, gain=gain)
-            continue
+        whole = estimate(drawn[ORIGINAL.key], {}, nothing).value if ORIGINAL.key in drawn else math.nan
+        most = whole if whole > 0 else math.nan
         low, high = gain.low / most, gain.high / most
         yield replace(result, gain=gain, share=gain.value / most, share_low=low, share_high=high)
 

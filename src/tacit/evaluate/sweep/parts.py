@@ -57,12 +57,11 @@ class SpilledLog:
         """Keywords, queries, clicks, steps and later queries, with how many users had each."""
         if len(self.files) == 1:
             return LogPart(pq.read_table(self.files[0]), self.cut).tables
-        kinds: list[str] = []
         for number, file in enumerate(self.files):
-            for kind, table in LogPart(pq.read_table(file), self.cut).tables.items():
+            tables = LogPart(pq.read_table(file), self.cut).tables
+            for kind, table in tables.items():
                 pq.write_table(table, self._counted(kind, number))
-                kinds = [*dict.fromkeys([*kinds, kind])]
-        return {kind: self._added_up(kind) for kind in kinds}
+        return {kind: self._added_up(kind) for kind in tables}
 
     def _counted(self, kind: str, number: int) -> Path:
         return self.files[0].with_name(f"counted-{kind}-{number}.parquet")

@@ -164,16 +164,11 @@ def likelihood_ratio(
     row = np.bincount(first, count)[first]
     column = np.bincount(second, count)[second]
     observed = np.stack([count, row - count, column - count, total - row - column + count])
-    expected = (
-        np.stack(
-            [row * column, row * (total - column), (total - row) * column, (total - row) * (total - column)]
-        )
-        / total
-    )
+    no_row, no_column = total - row, total - column
+    expected = np.stack([row * column, row * no_column, no_row * column, no_row * no_column]) / total
     terms = np.where(observed > 0, observed, 1)
-    ratio = 2 * np.where(observed > 0, observed * np.log(terms / np.where(expected > 0, expected, 1)), 0).sum(
-        0
-    )
+    logs = np.log(terms / np.where(expected > 0, expected, 1))
+    ratio = 2 * np.where(observed > 0, observed * logs, 0).sum(axis=0)
     signed: NDArray[np.float64] = np.where(count >= expected[0], ratio, -ratio)
     return signed
 
