@@ -175,7 +175,8 @@ def rerank(
     folder: Folder,
     user: User,
     results: Annotated[
-        typer.FileText, typer.Argument(help='A JSON list of {"title", "snippet"}, best first; - reads stdin.')
+        typer.FileText,
+        typer.Argument(help='A JSON list of {"title", "snippet"}, best first; - is stdin.', lazy=True),
     ],
     query: Annotated[str, typer.Option(help="Its words do not count.")] = "",
 ) -> None:
