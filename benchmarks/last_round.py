@@ -2,10 +2,11 @@
 
 A last round needs no number of an item, only yes or no. The best such rule under the privacy of Gaussian
 noise (after Harrison and Manurangsi, arXiv 2603.09167, with trade-offs in the place of Rényi divergences, so
-that it is accounted as tightly as the other rounds): the chance s(h) of an item of weight h is 0 at h = 0, and
-grows from one user of weight w to the next by as much as a mechanism of μ·w and the user's part of δ allow.
-It is tried on the last rounds of real runs: alone, in the place of the round's noise; and, as a bound on what
-a rule over the numbers of all rounds could give, by the threshold that it would have with all their budget.
+that it is accounted as tightly as the other rounds): the chance s(h) of an item of weight h is 0 at h = 0,
+and grows from one user of weight w to the next by as much as a mechanism of μ·w and the user's part of δ
+allow. It is tried on the last rounds of real runs: alone, in the place of the round's noise; and, to estimate
+what a rule over the numbers of all rounds could give, by the threshold that it would have with all their
+budget, for users who give each of k₀ items alike.
 
     python benchmarks/last_round.py            # the log of adaptive_selection.py, 5 million records
     python benchmarks/last_round.py --quick    # 200,000 records
