@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -175,8 +176,7 @@ def rerank(
     folder: Folder,
     user: User,
     results: Annotated[
-        typer.FileText,
-        typer.Argument(help='A JSON list of {"title", "snippet"}, best first; - is stdin.', lazy=True),
+        Path, typer.Argument(help='A JSON list of {"title", "snippet"}, best first; - reads stdin.')
     ],
     query: Annotated[str, typer.Option(help="Its words do not count.")] = "",
 ) -> None:
@@ -185,7 +185,7 @@ def rerank(
     from tacit.groups import Groups
 
     try:
-        given = json.load(results)
+        given = json.loads(sys.stdin.read() if str(results) == "-" else results.read_text(encoding="utf-8"))
         if not (isinstance(given, list) and all(isinstance(each, dict) for each in given)):
             raise ValueError
     except ValueError:  # nothing of the file is quoted
