@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from tests.publishing import canary_log, weekly
 
+from tacit import Zealous
 from tacit.privacy.ledger.ledger import default_ledger
+from tacit.release.publication import publish
 from tacit.web.published import approvals
 from tacit.web.published.pages import publish_site
 
@@ -22,10 +24,12 @@ _CHROMIUM = Path("/usr/bin/chromium")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     zone = tmp_path_factory.mktemp("zone")
     log = canary_log(zone / "log.parquet")
+    budget = {"budget_epsilon": 5.0, "budget_delta": 1e-6, "ledger": default_ledger(log)}
+    other = publish(log, Zealous(epsilon=0.1, delta=1e-8, per_user=1), to=zone / "other", **budget).folder
     weeks = weekly(log, zone, 5)
     approvals.new_key(zone / "officer.key")
     approvals.approve(weeks[4], zone / "officer.key", "Officer")
-    publish_site([*weeks[:2], *weeks[3:]], default_ledger(log), zone / "site")
+    publish_site([other, *weeks[:2], *weeks[3:]], default_ledger(log), zone / "site")
     return zone / "site"
 
 
@@ -79,7 +83,9 @@ def test_rows_are_searched_sorted_and_followed_over_the_releases(browser: Any, s
     assert page.locator("th[aria-sort=ascending]").count() == 1
     page.locator("#suggestions button").first.click()
     page.wait_for_selector("#detail svg")
-    assert page.locator("#detail .dot").count() == page.locator("#detail .error").count() == 4
+    assert page.locator("#detail .dot").count() == page.locator("#detail .error").count() == 4, (
+        "not the other's, which means less"
+    )
     assert page.locator("#detail .gap").count() == 1, "the week that is missing"
     drawn = page.locator("#detail .line").get_attribute("d")
     assert drawn.count("M") == 2, "no line crosses it"

@@ -141,8 +141,9 @@ def test_what_does_not_hold_is_refused_by_name(owner: Path, zone: Path, how: str
     given = folders(zone)
     SPOILT[how](zone / "week-3")
     before = sorted(zone.iterdir())
+    why = ".* not a plain file" if how in ("a folder inside", "a pipe", "a linked file") else ""
     with pytest.raises(
-        IntegrityError, match=r"1 of 5 may not be published, and nothing was written\. week-3:"
+        IntegrityError, match=rf"1 of 5 may not be published, and nothing was written\. week-3:{why}"
     ):
         publish_site(given, ledger_of(owner), zone / "site")
     assert sorted(zone.iterdir()) == before
