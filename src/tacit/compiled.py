@@ -35,7 +35,7 @@ def _folder_for(package: Path) -> str | None:
 
 
 class _Announced(numba_event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says on a terminal, once per process, that a loop is being compiled: it takes seconds."""
+    """Announces on a terminal, once per process, that a loop is being compiled, which takes seconds."""
 
     def __init__(self) -> None:
         self._said = False

@@ -14,7 +14,7 @@ class Displayed(ABC):
 
     @abstractmethod
     def _summary(self) -> str:
-        """Say what it is, in one line."""
+        """Describe the object in one line."""
 
     @abstractmethod
     def _rows(self) -> Sequence[Row]:

@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def _end(problem: str, remedy: str, code: int = 1) -> NoReturn:
-    """Say on stderr what is wrong and what to do about it, and exit."""
+    """Print on stderr what is wrong and what to do about it, and exit."""
     stderr().print(Text.assemble(("error:", "bold red"), f" {problem}"), soft_wrap=True)
     if remedy:
         stderr().print(remedy, markup=False, soft_wrap=True)

@@ -121,7 +121,7 @@ def _of_words(measured: dict[str, Any], place: str) -> Iterator[str]:
 
 
 def lookup(folder: Folder, user: User) -> None:
-    """Say which group serves a user, or which cohorts the user is in."""
+    """Show which group serves a user, or which cohorts the user is in."""
     from tacit.groups import Groups
 
     with Groups.open(folder) as groups:

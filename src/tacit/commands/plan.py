@@ -31,7 +31,7 @@ def plan(
     *,
     users: Annotated[int | None, typer.Option(min=1, help=_USERS)] = None,
 ) -> None:
-    """Say what parameters give the guarantee that is asked for, what they mean and cost."""
+    """Find parameters that give the guarantee asked for, and explain what they mean and cost."""
     from tacit.release.document.statement import state_plan
     from tacit.release.forecast import foresee, in_words
 
@@ -45,7 +45,7 @@ def plan(
 
 
 def guarantee(name: str, asked: Mapping[str, Any]) -> None:
-    """Say what given parameters provably guarantee."""
+    """Compute what given parameters provably guarantee."""
     from tacit.release.document.statement import state_guarantee
 
     stated = state_guarantee(planned(name, asked))

@@ -41,7 +41,7 @@ _HEADINGS = {
 
 
 class _Mechanisms(TyperGroup):
-    """Says how a release is asked for where a log stands in the place of a mechanism."""
+    """Explains how to ask for a release where a log was given in place of a mechanism."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None:

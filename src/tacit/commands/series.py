@@ -71,7 +71,7 @@ def publish_next(
 
 
 def show(folder: _Folder) -> None:
-    """Say what a series has published so far, and write its page anew."""
+    """Show what a series has published so far, and write its page anew."""
     from tacit.release.series.folder import find_series, write_page
 
     series = find_series(folder)

@@ -286,7 +286,7 @@ class Agent:
         return said
 
     async def meaning(self) -> dict[str, Any]:
-        """Say who can learn what of this person, and how many people ask now."""
+        """Describe who can learn what about this person, and how many people ask now."""
         async with self:
             try:
                 now = await self.standing()
@@ -514,7 +514,7 @@ class Agent:
         return Starlette(routes=routes, exception_handlers={TacitError: _trouble}, lifespan=lifespan)
 
     async def _show_standing(self, request: Request) -> Response:
-        """Say what the pool promises, how many ask, and what the last query went out under."""
+        """Show what the pool promises, how many ask, and what the last query went out under."""
         _refuse_other_sites(request)
         said = {"standing": await self.standing(), "last": self.last, "leaf": self.words(self.leaf)}
         return JSONResponse(said, headers=_HEADERS)

@@ -123,7 +123,7 @@ class Guarantee:
         return Guarantee(GuaranteeKind.APPROXIMATE, self.neighbours, self.epsilon, self.delta)
 
     def as_replace(self) -> Guarantee:
-        """Say what holds under REPLACE: to replace a history is to remove one user and add another.
+        """Return what holds under REPLACE: replacing a history is removing one user and adding another.
 
         Twice over: P ≤ e^ε(e^ε P' + δ) + δ, that is (2ε, (1 + e^ε)δ); pure ε gives pure 2ε. A
         probabilistic guarantee is weakened to (ε, δ) first.

@@ -96,7 +96,7 @@ def total_epsilon(charges: Iterable[Charge], neighbours: Neighbours) -> float:
 
 
 def guarantee_of(schedule: Schedule) -> Guarantee:
-    """Say what carrying out the schedule provably promises."""
+    """Compute what carrying out the schedule provably promises."""
     relation = schedule.neighbours
     if schedule.exact:
         return Guarantee(GuaranteeKind.K_QUERY, relation, k=min(part.minimum for part in schedule))
@@ -112,7 +112,7 @@ def guarantee_of(schedule: Schedule) -> Guarantee:
 
 
 def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
-    """Say what each part costs: which keys, and their counts where these get fresh noise."""
+    """Compute what each part costs: the choice of keys, and their counts where these get fresh noise."""
     if schedule.exact:
         return ()  # no ε describes true counts
     if schedule.together is not None:
@@ -132,7 +132,7 @@ def charges_of(schedule: Schedule) -> tuple[Charge, ...]:
 
 
 def event_of(schedule: Schedule) -> Event:
-    """Say what the ledger is charged with: as tight as it is known, so that many releases compose well."""
+    """Compute the event to charge, as tightly as known, so that many releases compose well."""
     if schedule.exact:
         return KQueryRelease(min(part.minimum for part in schedule))
     if schedule.together is not None:
@@ -195,7 +195,7 @@ def _keys_at_minimum(part: Part, users: int) -> int:
 
 
 def _probabilistic_charge(schedule: Schedule, part: Part, users: int) -> Charge:
-    """Say what a histogram costs as probabilistic differential privacy."""
+    """Compute what a histogram costs as probabilistic differential privacy."""
     m, noise = part.contribution.total, part.scale
     delta = thresholds.appearance(_keys_at_minimum(part, users) * _first_loss(part))
     charge = Charge.of_counts(part.table, m, noise, delta)
@@ -286,7 +286,7 @@ def _searches_with_what_lies_within(schedule: Schedule) -> float | None:
 
 
 def _spread(part: Part | None) -> thresholds.Spread:
-    """Say how a user's records fall on the keys of a part; nothing where there is no such part."""
+    """Compute how a user's records fall on the keys of a part; nothing where there is no such part."""
     if part is None or part.least is None:
         return thresholds.NOTHING
     return thresholds.Spread(part.contribution.total, part.scale, part.least - part.minimum)
@@ -341,7 +341,7 @@ def _selected(part: Part) -> Charge:
 
 
 def _sampled_loss(part: Part, records: int) -> float:
-    """Say what a public key tells that takes part by chance p_g at count 0 and surely above.
+    """Bound what a public key reveals that takes part with chance p_g at count 0 and surely above.
 
     Appearing tells ln(1/p_g) more, and not appearing tells φ + ln(1 - p_g s(0)). All of these are convex in
     the records, so the worst users are the two extremes.

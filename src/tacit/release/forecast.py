@@ -162,7 +162,7 @@ def expected_rows(
 
 
 def foresee(asked: Mechanism | Plan[Any], users: int, report: Callable[[str], object] = str) -> Foreseen:
-    """Say what to expect, as ``expected_rows``; of adaptive releases also ranges, and how sure counts are."""
+    """Forecast as ``expected_rows`` does; for adaptive releases also ranges and the error of counts."""
     users = whole("users", users, 1)
     plan, size = plan_of(asked), _world_for(users)
     share = users / size
@@ -223,7 +223,7 @@ _OTHER_DRAWS = 2.0
 
 
 def _carried_out(schedule: Schedule, selection: Selection, held: Held, users: int, share: float) -> Foreseen:
-    """Say what a selection publishes of ``share`` times the synthetic users."""
+    """Carry a selection out on ``share`` times the synthetic users."""
     source = OperatingSystemRandomness()
     larger = max(1.0, share)
     drawn: dict[str, list[int]] = {part.table: [] for part in schedule}
@@ -290,7 +290,7 @@ FEWEST_ROWS = 3  # of fewer rows than this another kind of release is offered
 
 
 def in_words(expected: Foreseen) -> str:
-    """Say in a few sentences what to expect."""
+    """Describe the forecast in a few sentences."""
     listed = []
     for name, rows in expected.rows.items():
         low, high = expected.ranges.get(name, (0, 0))
@@ -316,7 +316,7 @@ def in_words(expected: Foreseen) -> str:
 
 
 def _by_week(expected: Foreseen) -> str:
-    """Say how many queries of a series are out by when, and how far off counts and changes are."""
+    """Describe how many queries of a series are published by when, and how far off counts and changes are."""
     weeks = len(expected.by_week)
     at = sorted({1, math.ceil(weeks / 4), math.ceil(weeks / 2), weeks})
     said = ", ".join(f"{expected.by_week[week - 1]:,} by week {week}" for week in at)

@@ -147,7 +147,7 @@ class Mechanism(ABC):
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Self:
-        """Say what ``to_dict`` wrote: for its guarantee, not to run."""
+        """Read what ``to_dict`` wrote, to recompute its guarantee, not to run it."""
         made = {name: tuple(value) if isinstance(value, list) else value for name, value in form.items()}
         return cls(**made)
 
@@ -270,7 +270,7 @@ class Plan(ABC, Generic[M]):
         return keys
 
     def finish(self, tables: Tables) -> Tables:
-        """Say what is computed from the noisy tables alone before they are published: post-processing."""
+        """Post-process the noisy tables, from their contents alone, before they are published."""
         return tables
 
     def publish(self, engine: Engine, counting: Counting, source: RandomSource) -> Tables:

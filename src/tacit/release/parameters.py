@@ -221,7 +221,7 @@ def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
 
 
 def _named(name: str, value: Any) -> Any:
-    """Say what can be named, or given as it was read: a domain, urls, a taxonomy."""
+    """Accept what can be named, or given as it was read: a domain, urls, a taxonomy."""
     if isinstance(value, numbers.Number | list | tuple | dict):
         raise ParameterError.outside(name, value, "a name, or the place of a file")
     return str(value) if isinstance(value, Path) else value
@@ -243,7 +243,7 @@ _RULES = {
 
 
 def range_in_words(rules: Mapping[str, float]) -> str:
-    """Say the range that is allowed: ``above 0 and at most 1``."""
+    """Describe the range that is allowed: ``above 0 and at most 1``."""
     return " and ".join(f"{_RULES[name][0]} {bound:,g}" for name, bound in rules.items()) or "a finite number"
 
 

@@ -106,7 +106,7 @@ table_checks: Callable[[AnyPlan, Callable[[str], pa.Table]], Checks] = _said("ta
 
 
 def selection_figures(part: Part) -> dict[str, float]:
-    """Say how large a count a key needs to be selected, and how far off its published count is."""
+    """Compute how large a count a key needs to be selected, and how far off its published count is."""
     least = part.above + 1
     return {
         "even_chance_at": least,

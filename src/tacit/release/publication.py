@@ -374,7 +374,7 @@ def _remember(ledger: Ledger, report: Callable[[str], object]) -> None:
 
 
 def _confirm(ledger: Ledger, entry: Entry, report: Callable[[str], object]) -> None:
-    """Say in the ledger that the release is in its place, where it is even if this fails."""
+    """Record in the ledger that the release is in its place, where it is even if this fails."""
     try:
         ledger.confirm_release(entry)
     except (OSError, TacitError) as error:
@@ -383,7 +383,7 @@ def _confirm(ledger: Ledger, entry: Entry, report: Callable[[str], object]) -> N
 
 
 def _what_became_of(order: Order, entry: Entry, report: Callable[[str], object]) -> str:
-    """Say what to say when the work ended after the charge: nothing was published, or all of it."""
+    """Explain what became of a charge when the work ended after it: nothing was published, or all of it."""
     try:
         published = manifests.read_manifest(order.output)["ledger"]["hash"] == entry.hash
     except (OSError, KeyError, TypeError, IntegrityError):

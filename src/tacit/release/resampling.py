@@ -151,7 +151,7 @@ def _needed(released: ReleasedCounts) -> Whole:
 
 
 def _whole_sessions(released: ReleasedCounts, left: Whole) -> dict[Sequence, int]:
-    """Say how many sessions of exactly these queries to make; takes their searches off ``left``."""
+    """Choose how many sessions of exactly these queries to make; takes their searches off ``left``."""
     remaining, made = dict(released.sequences), {}
     for found in sorted(remaining, key=lambda found: (-len(found), -released.sequences[found], found)):
         uses = Counter(found)

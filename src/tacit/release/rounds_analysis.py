@@ -55,7 +55,7 @@ class Cost:
 
 
 def cost_of(schedule: AdaptiveRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
-    """Say what carrying out the schedule costs."""
+    """Compute what carrying out the schedule costs."""
     return Cost(noise_mu(schedule), disclosure(schedule)).under(neighbours)
 
 

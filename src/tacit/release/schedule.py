@@ -42,7 +42,7 @@ def _sessions(queries: int, so_far: tuple[int, ...] = ()) -> Iterator[tuple[int,
 
 @lru_cache
 def occurrences(queries: int) -> tuple[Occurrences, ...]:
-    """Say what a session of so many queries can hold of sequences of two queries and more; each way once.
+    """Count the sequences of two queries and more in a session of so many queries, each way once.
 
     A query that is repeated at once is one query of its session, so no query of a session follows itself. Up
     to renaming there are few such sessions (877 of eight queries), and each has a fixed number of sequences

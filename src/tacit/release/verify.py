@@ -102,7 +102,7 @@ def _form(folder: Path, manifest: dict[str, Any]) -> Finding:
 
 
 def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
-    """Say what the parameters provably give is what the manifest states."""
+    """Check that the manifest states what the parameters provably give."""
     stated = manifest["parameters"]
 
     def verdict() -> Finding:

@@ -202,7 +202,7 @@ def _parsed_in_order(
 
 
 def _explained(source: Source, reader: Reader, reading: Reading) -> Explain:
-    """Say what to say of the column that brought the bad lines of a reason, in the vocabulary of the file."""
+    """Explain which column brought the bad lines of a reason, in the vocabulary of the file."""
 
     def explain(reason: Reason) -> str:
         opening = source.opening

@@ -89,7 +89,7 @@ class Density:
 
 
 def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
-    """Say how far the results shown move, from their directions and those of the pages read, without the
+    """Compute how far the results shown move, from their directions and those of the pages read, without the
     query's words."""
     nothing = Lift(np.zeros(len(shown), np.float32), np.empty(0, np.int64), np.empty(0, np.float32))
     if len(shown) < 2 or len(read) < 2:

@@ -60,7 +60,7 @@ class Protection(Displayed):
 def paper_protection(
     query: str, upstream: str, profiler: OnlineProfiler, found: RuntimeProfile
 ) -> Protection:
-    """Say in the terms of its owner what was decided as in the paper."""
+    """Explain to the owner what was decided by the paper's algorithm."""
     tree, general = profiler.profile.tree, found.generalisation
     touched = general.seed.node.tolist() if general is not None else []
     return Protection(
@@ -79,7 +79,7 @@ def paper_protection(
 def interest_protection(
     query: str, upstream: str, tree: TopicTree, chosen: Chosen, delta: float
 ) -> Protection:
-    """Say in the terms of its owner which interests were chosen. Nothing marked is sent: the risk is 0."""
+    """Explain to the owner which interests were chosen. Nothing marked is sent, so the risk is 0."""
     topics = sorted({one for topic in chosen.topics for one in (*tree.ancestors(topic), topic)})
     return Protection(
         query=query,

@@ -106,7 +106,7 @@ def summarise(found: Measurements, released_people: float) -> list[str]:
 
 
 def _needed(found: Measurements, released_people: float) -> str:
-    """Say how many people each task would need at ε = 1."""
+    """Estimate how many people each task would need at ε = 1."""
     said = []
     for name, task in found.tasks.items():
         judged = verdict(found, name, released_people)
@@ -129,7 +129,7 @@ def _rounded(people: float) -> str:
 
 
 def _reached(found: Measurements, task: type[Task], judged: Verdict | None) -> str:
-    """Say what the best mechanism gains at the least, the advised and the largest budget, and the anchors."""
+    """Describe what the best mechanism gains at the least, the advised and the largest budget."""
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
     measure, best_at = task.headline.rpartition(": ")[2], found.best_at(task.name)
     listed, tried = [f"{nothing.value:.3g} with nothing released ({task.nothing})"], [*best_at]

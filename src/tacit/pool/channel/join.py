@@ -180,7 +180,7 @@ class JoinFile:
             self.tree.check(records, min(1.0, self.rules.k / min(self.people, len(records))))
 
     def meaning(self) -> dict[str, Any]:
-        """Say what is promised, and which party can learn what."""
+        """Describe what is promised, and which party can learn what."""
         token = f"your leaf, your token for {self.rules.period / 60:g} min, when you ask"
         learns = {
             "relay": (self.relay, "your address, when and how often you ask", "leaf, text, token"),

@@ -77,7 +77,7 @@ class GatewayLog:
         return self._latest
 
     def remembers(self, batch: str) -> bool:
-        """Say whether the batch was logged and may come again."""
+        """Return whether the batch was logged and may come again."""
         return batch in self._logged
 
     def take(

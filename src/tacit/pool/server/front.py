@@ -156,7 +156,7 @@ class KeyRing:
         return [(identifier, secret) for identifier, secret, _ in self._keys]
 
     def knows(self, identifier: int, digest: bytes) -> bool:
-        """Say whether this sealed request came before."""
+        """Return whether this sealed request came before."""
         return any(at == identifier and digest in seen for at, _, seen in self._keys)
 
     def note(self, identifier: int, digest: bytes) -> bool:

@@ -228,7 +228,7 @@ class _Worker:
         return await self.store.settled(f"{given['ticket']} {given['part']}") or {"vouchers": []}
 
     async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Say whether the answer to a query is there, and give it."""
+        """Return the answer to a query if it has arrived."""
         result = await self.store.settled(given["ticket"])
         if result is None:  # tickets that were never given leave nothing behind
             return {"state": "refused", "why": Why.FORGOTTEN}
@@ -243,7 +243,7 @@ class _Worker:
         return {"state": "withdrawn"}
 
     async def standing(self, _given: dict[str, Any]) -> dict[str, Any]:
-        """Say what is promised, which period it is, and how many people asked within the window."""
+        """Report what is promised, the current period, and how many people asked within the window."""
         said = await self.store.standing() or {"period": None, "people": 0}
         rules = self.join.rules
         return said | {"k": rules.k, "window": rules.window, "tree": self.join.tree.digest}

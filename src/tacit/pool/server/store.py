@@ -48,7 +48,7 @@ class MemoryStore(KeyRing):
         """End the connections."""
 
     async def drives(self, worker: str) -> bool:
-        """Say whether this worker drives the machine: the first to ask does, while it goes on asking."""
+        """Return whether this worker drives the machine: the first to ask, as long as it keeps asking."""
         del worker
         return True
 

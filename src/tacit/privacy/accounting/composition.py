@@ -280,13 +280,13 @@ class Account:
         return tight, self.budget.delta
 
     def spent(self) -> Guarantee:
-        """Say what holds for everything released so far, together."""
+        """Return the guarantee of everything released so far, together."""
         epsilon, delta = self.total()
         kind = GuaranteeKind.APPROXIMATE if delta else GuaranteeKind.PURE
         return Guarantee(kind, self.budget.neighbours, epsilon, min(1.0, delta))
 
     def remaining(self) -> Guarantee:
-        """Say what one further event may cost at most.
+        """Return the most that one further event may cost.
 
         Under ``basic`` that is the rest of the budget. Under the others it is what could be added to the
         tight total by basic composition; repetitions of the first event fit more often than that

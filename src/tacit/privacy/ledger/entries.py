@@ -155,7 +155,7 @@ def _annotated(entry: Entry | None, record: Record) -> Entry:
 
 
 def describe_fragment(fragment: bytes) -> Record:
-    """Say what to record of a torn append: its charge too, if that part of it was written."""
+    """Describe a torn append for the record, with its charge if that part of it was written."""
     body: dict[str, Any] = {"bytes": len(fragment), "fragment": hashlib.sha256(fragment).hexdigest()}
     found = re.search(rb'"type":"(?:spent|torn)".*?"event":(?=\{)', fragment)
     if found is None:

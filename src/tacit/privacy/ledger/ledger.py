@@ -304,7 +304,7 @@ class Ledger(Displayed):
         self._note("noted", entry, refuse, manifest=manifest)
 
     def confirm_release(self, entry: Entry | int) -> None:
-        """Say that what was noted is published: to be called once the release is in its place."""
+        """Record that what was noted is published; to be called once the release is in its place."""
 
         def refuse(found: Entry) -> None:
             if found.manifest is None or found.published:

@@ -45,7 +45,7 @@ class About:
         return asdict(self)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Say what the page shows: each title with what is stated; nothing where nothing is."""
+        """List what the page shows: each title with what is stated; nothing where nothing is."""
         return [(each.metadata["title"], getattr(self, each.name)) for each in fields(self)]
 
     @property
@@ -60,7 +60,7 @@ def about_file(ledger: Path) -> Path:
 
 
 def read_about(ledger: Path, given: Mapping[str, str]) -> About:
-    """Say what is given, and for the rest what the file beside the ledger says, if there is one."""
+    """Combine what is given with what the file beside the ledger states, if there is one."""
     path, stated = about_file(ledger), {}
     if path.is_file():
         try:

@@ -71,7 +71,7 @@ def render_page(mechanism: Plan[Any], manifest: Mapping[str, Any], tables: Table
 
 
 def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
-    """Say how far a belief about one user can move: what it is about, and rows of before and after.
+    """Tabulate how far a belief about one user can move: what it is about, and rows of before and after.
 
     ``total`` is of everything published so far. Under add-remove, odds of the user's being in the log move by
     its loss. What somebody in the log did compares two histories, one taken out and another put in. Under
@@ -99,7 +99,7 @@ def usual_error(scale: float) -> int:
 
 
 def _accuracy(mechanism: Plan[Any], tables: Tables) -> list[str]:
-    """Say how far off the published numbers are, in words."""
+    """Describe in words how far off the published numbers are."""
     if mechanism.schedule.exact:
         return ["All counts are exact."]
     lines = []

@@ -106,7 +106,7 @@ def _stated(mechanism: Plan[Any], words: Sequence[str], paper: Any) -> dict[str,
 
 
 def state_guarantee(mechanism: Plan[Any]) -> Statement:
-    """Say what the parameters provably give, part by part, beside what the paper prints for them."""
+    """State what the parameters provably give, part by part, beside what the paper prints for them."""
     found, figure, more = mechanism.guarantee, prose.paper_figure(mechanism), prose.notes(mechanism)
     paper = {**(figure.to_dict() if figure is not None else {}), **more.paper}
     words = [*meaning_of(found), *more.words]

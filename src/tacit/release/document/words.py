@@ -129,7 +129,7 @@ def but_for(chance: float) -> str:
 
 
 def may_show(delta: float, users: int | None) -> str:
-    """Say what a δ means that may show a person outright; empty for one that hardly can."""
+    """Explain a δ that may show a person outright; empty for one that hardly can."""
     if delta * max(users or 0, FEWEST) <= SHOWN * (1 + 1e-9):
         return ""
     said = f"A δ of {delta:.3g}: something one user alone did is shown with a chance of up to {one_in(delta)}"
@@ -209,7 +209,7 @@ def _said(verdict: ReleaseVerdict, alone: Guarantee, total: Guarantee, users: in
 
 
 def _of_this(alone: Guarantee, users: int | None) -> str:
-    """Say what this release does by itself, in a sentence."""
+    """Describe in a sentence what this release does by itself."""
     found = verdict_on(alone, users=users)
     return f"This release by itself: {found.strength.value}; from an even chance to {found.sure_but_for}."
 
@@ -240,7 +240,7 @@ def taken(choice: Choice, count: int, thing: str, things: str = "") -> str:
 
 
 def biased_counts(noise: float) -> str:
-    """Say how counts are biased where the numbers that were compared with a threshold are published."""
+    """Explain the bias of counts where the numbers that were compared with a threshold are published."""
     near, far = upward_bias(noise, 0), upward_bias(noise, math.ceil(3 * noise))
     return (
         "Published are the numbers that were compared, so counts near the threshold are biased upward (those "
@@ -250,7 +250,7 @@ def biased_counts(noise: float) -> str:
 
 
 def meaning_of(guarantee: Guarantee) -> tuple[str, ...]:
-    """Say what is promised, to whom."""
+    """Explain what is promised, and to whom."""
     if guarantee.kind is GuaranteeKind.K_QUERY:
         return (
             f"Every published query was asked by at least {guarantee.k} users of the log.",
@@ -308,7 +308,7 @@ def _times(loss: float) -> str:
 
 
 def residual_risks(total: Guarantee, exact: int = 0) -> tuple[str, ...]:
-    """Say what a guarantee of all releases, of which so many have exact counts, keeps from no attacker."""
+    """List what a guarantee of all releases, of which so many have exact counts, cannot prevent."""
     certain = (
         "Whether a particular person asked a query that was published with exact counts, given accounts of "
         "their own or knowledge of the other users.",

@@ -164,7 +164,7 @@ class Adaptive(Mechanism):
         return AdaptivePlan(mechanism=self, schedule=schedule, laid_out_for=(epsilon, delta))
 
     def _selection(self, epsilon: float, delta: float) -> Selection:
-        """Say what finds the items, and counts them."""
+        """Return the selection that finds the items and counts them."""
         from tacit.release.mechanisms.adaptive_planner import finds_more, plan_rounds, plan_single
 
         relation = self.neighbours

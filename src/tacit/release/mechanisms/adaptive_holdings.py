@@ -77,7 +77,7 @@ def listed_keys(table: str, public: pa.Array) -> pa.Array:
 
 
 def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
-    """Say who holds what in a log, users and items as numbers.
+    """Read from a log who holds what, users and items as numbers.
 
     ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """

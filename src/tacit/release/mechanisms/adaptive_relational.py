@@ -307,7 +307,7 @@ class FoundNames:
 def read_named(
     engine: Engine, log: Any, kinds: Sequence[HeldItem], public: pa.Array | None = None
 ) -> NamedHeld:
-    """Say who holds what in a log, under names.
+    """Read from a log who holds what, under keyed names.
 
     ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """

@@ -189,7 +189,7 @@ class Click(Mechanism):
         return ClickPlan(mechanism=self, schedule=schedule)
 
     def _given_schedule(self) -> Schedule:
-        """Say what is not given of noise and thresholds is that of the selection."""
+        """Lay out the given noise and thresholds; those not given are the selection's."""
         noise, K = self.noise or 0.0, self.threshold or 0.0
 
         def rule(scale: float | None, above: float | None) -> tuple[float, int]:

@@ -120,7 +120,7 @@ class Session(Mechanism):
         return tuple(l_s * math.comb(l_q, j) for j in range(2, l_q + 1))
 
     def contribution(self) -> Contribution:
-        """Say what a user adds to the counts of sequences.
+        """Return what a user adds to the counts of sequences.
 
         Sessions longer than can be released are analysed as if all counts of a length could fall on one key.
         """
@@ -129,7 +129,7 @@ class Session(Mechanism):
         return Contribution(self.counts_by_length(), self.counted_once, sessions)
 
     def click_contribution(self) -> Contribution:
-        """Say what a user adds to the counts of clicks."""
+        """Return what a user adds to the counts of clicks."""
         return Contribution((self.counted_clicks,), once=False)
 
     def plan(self) -> SessionPlan:
@@ -137,7 +137,7 @@ class Session(Mechanism):
         return SessionPlan(mechanism=self, schedule=self._given_schedule() if self.given else _planned(self))
 
     def _given_schedule(self) -> Schedule:
-        """Say what is not given of noise and thresholds is that of the sequences."""
+        """Lay out the given noise and thresholds; those not given are the sequences'."""
         noise, K = self.noise or 0.0, self.threshold or 0.0
         clicks = noise if self.noise_clicks is None else self.noise_clicks
         above = K if self.threshold_clicks is None else self.threshold_clicks

@@ -82,13 +82,13 @@ def steps(plan: SessionPlan) -> Sequence[DescribedStep]:
 
 
 def notes(plan: SessionPlan) -> Notes:
-    """Say what one user adds, on which the guarantee rests."""
+    """Explain what one user adds, on which the guarantee rests."""
     most, one = plan.mechanism.sensitivity, plan.mechanism.largest_move
     return Notes(words=(f"A user adds at most {most} counts, and at most {one} to one sequence.",))
 
 
 def paper_figure(plan: SessionPlan) -> PaperFigure:
-    """Say what the thesis prints: eq. 4.5 and 4.6 (Table 4.4) without a click part, eq. 4.7 with one."""
+    """Compute what the thesis prints: eq. 4.5 and 4.6 (Table 4.4) without a click part, eq. 4.7 with one."""
     asked, (sequences, *beside) = plan.mechanism, plan.schedule.parts
     K = sequences.above if asked.threshold is None else asked.threshold
     epsilon, delta = _printed(asked.sensitivity, sequences.scale, K)

@@ -110,7 +110,7 @@ def paper_figure(plan: ZealousPlan) -> PaperFigure:
 
 
 def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> PaperFigure:
-    """Say what paper 004 prints for (ε,δ): ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
+    """Compute what paper 004 prints for (ε,δ): ε = 2m/λ, δ = (m/2) exp(ε(1 - τ'/m)), solved for δ.
 
     ``threshold_2`` is the paper's real-valued τ', where it differs from the whole T.
     """
@@ -129,7 +129,7 @@ def printed_approximate(plan: ZealousPlan, threshold_2: float | None = None) -> 
 
 
 def printed_probabilistic(plan: ZealousPlan, users: int) -> PaperFigure:
-    """Say what paper 004 prints as probabilistic DP: ε = 2m/λ, δ = U m/(2τ) exp(-(τ'-τ)/λ).
+    """Compute what paper 004 prints as probabilistic DP: ε = 2m/λ, δ = U m/(2τ) exp(-(τ'-τ)/λ).
 
     The printed theorem also asks τ' - τ >= -λ ln(2 - 2 exp(-1/λ)), and says nothing below that.
     """

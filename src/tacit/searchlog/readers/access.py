@@ -72,7 +72,7 @@ class AccessReader(Reader):
 
 
 def _found(text: str, pattern: re.Pattern[str]) -> list[Row]:
-    """Say what the pattern finds in a line."""
+    """Return what the pattern finds in a line."""
     match = pattern.search(text)
     if match is None:
         return []

@@ -158,7 +158,7 @@ class DelimitedReader(Reader):
         return [row for row in rows if row is not None]
 
     def laid_out(self, opening: Opening) -> Layout | None:
-        """Say how the file's lines are laid out, under the first delimiter that makes sense of them."""
+        """Detect how the file's lines are laid out, by the first delimiter that makes sense of them."""
         cut = [(self._rows(opening, delimiter), delimiter) for delimiter in self._delimiters]
         positions = self.reading.mapping.positions
         if positions is not None:

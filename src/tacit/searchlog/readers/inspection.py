@@ -87,7 +87,7 @@ def _numbers(values: Sequence[bytes]) -> ColumnKind | None:
 
 
 def kind_of(sample: Sequence[bytes]) -> ColumnKind:
-    """Say what most of the values that are not empty look like."""
+    """Classify what most of the values that are not empty look like."""
     values = [stripped for value in sample if (stripped := value.strip().strip(b'"'))]
     if not values:
         return ColumnKind.NOTHING

@@ -191,7 +191,7 @@ class ObjectsReader(Reader):
         return keys
 
     def seen(self, source: Source) -> Iterator[tuple[str, str, str | None]]:
-        """Say each name of the file, what it holds, and which column of the log it becomes."""
+        """List each name of the file, what it holds, and which column of the log it becomes."""
         taken = _TAKEN_IN_EXPORTS
         if self._export is None:
             taken = {key: column for column, key in self._keys(source).items()}

@@ -98,7 +98,7 @@ class BadLines:
             )
 
     def by_reason(self) -> str:
-        """Say the counts in words, the most frequent reason first."""
+        """Describe the counts in words, the most frequent reason first."""
         return ", ".join(
             f"{count:,} {reason} (first in line {self.first[reason][0]:,})"
             for reason, count in self.counts.most_common()

@@ -47,7 +47,7 @@ class Clock:
             ) from error
 
     def to_utc(self, instants: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Say what the clock showed, in microseconds since 1970, as UTC.
+        """Convert what the clock showed, in microseconds since 1970, to UTC.
 
         An hour that comes twice, when a clock is set back, is taken as its first coming; one that never
         comes, when it is set forward, as the moment of the change.

@@ -60,11 +60,11 @@ class TableReader(Reader):
         return opening.head.startswith(self._begins, self._begins_at)
 
     def held(self, source: Source) -> dict[str, str]:
-        """Say what each column of the table holds."""
+        """List what each column of the table holds."""
         raise NotImplementedError
 
     def seen(self, source: Source) -> Iterator[tuple[str, str, str | None]]:
-        """Say each column of the table, what it holds, and which column of the log it becomes."""
+        """List each column of the table, what it holds, and which column of the log it becomes."""
         held = self.held(source)
         taken = {place: column for column, place in self._wanted(source, list(held)).items()}
         for place, (name, holds) in enumerate(held.items()):
