@@ -22,7 +22,7 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 @cache
 def _folder_for(package: Path) -> str | None:
-    """Where machine code of exactly this package's sources is kept; None where nothing can be kept."""
+    """Return where machine code of exactly this package's sources is kept; None where nothing can be kept."""
     identity = hashlib.sha256(numba.__version__.encode())
     for source in sorted(package.glob("*.py")):
         identity.update(source.read_bytes())

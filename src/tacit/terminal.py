@@ -22,7 +22,7 @@ class ResultsConsole(Console):
     """A console that unfolds tables which do not fit."""
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """As :meth:`rich.console.Console.print`."""
+        """Print as :meth:`rich.console.Console.print` does."""
         super().print(*(self._fitting(each) for each in objects), **settings)
 
     def _fitting(self, shown: Any) -> Any:
@@ -33,7 +33,7 @@ class ResultsConsole(Console):
 
 
 def _unfolded(table: Table) -> RenderableType:
-    """Each row as lines of a column's name and its value; rows without a value leave it out."""
+    """Unfold each row into lines of a column's name and its value; rows without a value leave it out."""
     headers = [column.header for column in table.columns]
     rows: list[RenderableType] = []
     for cells in zip(*(list(column.cells) for column in table.columns), strict=True):

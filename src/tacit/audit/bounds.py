@@ -95,7 +95,7 @@ def scaled(event: Event, factor: float) -> Event:
 
 
 def most_power(event: Event) -> Callable[[float], float]:
-    """How probable an event can be on one log that has probability q on a neighbour, by the claim."""
+    """Bound the probability of an event on one log that has probability q on a neighbour, by the claim."""
     if isinstance(event, GaussianRounds):
         return lambda q: min(1.0, float(ndtr(ndtri(q) + event.mu)) + event.disclosure)
     loss = loss_of(event)
@@ -109,7 +109,7 @@ def most_power(event: Event) -> Callable[[float], float]:
 
 
 def weakest(event: Event, p: float, q: float) -> float:
-    """How many times less noise than claimed there is at least, where p and q are rates of one event."""
+    """Bound from below how many times less noise than claimed there is, if p and q are rates of one event."""
     if p <= q:
         return 0.0
 
@@ -177,7 +177,7 @@ def best_line(scores: Scores, worth: Callable[[Seen], float], lines: int = 64) -
 
 
 def measure(line: float, above: bool, scores: Scores) -> Seen:
-    """How often a score is on that side of the line, on the log where it is so more often first."""
+    """Count how often a score is on that side of the line, on the log where it is so more often first."""
     hits = [int((each >= line).sum()) for each in scores]
     return Seen(hits[1], hits[0], len(scores[0])) if above else Seen(hits[0], hits[1], len(scores[0]))
 

@@ -88,7 +88,7 @@ def boosted(seen: Seen, truth: Flags, asked: Seen) -> NDArray[np.float64]:
 
 
 def observed(seen: Seen, truth: Flags) -> dict[str, float]:
-    """How often each observer puts somebody who read it above somebody who did not (AUC, in ten folds)."""
+    """Measure how well each observer tells readers from others (AUC, in ten folds)."""
     # Twins are in one fold: an observer that knew one would take the other for it.
     fold = np.repeat(np.random.default_rng(1).permutation(len(truth) // 2) % _FOLDS, 2)
     found = {}
@@ -103,13 +103,13 @@ def observed(seen: Seen, truth: Flags) -> dict[str, float]:
 
 
 def messages(texts: Sequence[str], queries: Sequence[str]) -> list[tuple[int, ...]]:
-    """What goes out with each query where these are the pages of a history."""
+    """Collect what goes out with each query where these are the pages of a history."""
     chooser = InterestChooser(passed_texts(texts), Attention(load_word_table()))
     return [chooser.choose(query).topics for query in queries]
 
 
 def passing(texts: Sequence[str]) -> list[str]:
-    """Those of the texts that are not caught as sensitive."""
+    """Select the texts that are not caught as sensitive."""
     return [text for text, passed in zip(texts, passed_texts(texts).passed, strict=True) if passed]
 
 

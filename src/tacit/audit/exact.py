@@ -79,7 +79,7 @@ def _sum(terms: Iterable[Number]) -> Number:
 
 
 def _ratio(p: Number, q: Number) -> Number:
-    """What tells classes apart: p/q exactly for fractions, ln(p/q) to 12 digits for floats."""
+    """Compute what tells classes apart: p/q exactly for fractions, ln(p/q) to 12 digits for floats."""
     if not q:
         return math.inf
     if isinstance(p, Fraction) and isinstance(q, Fraction):

@@ -26,7 +26,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """How many seconds are left."""
+        """Return how many seconds are left."""
         return self.ends - time.monotonic()
 
     @property
@@ -75,7 +75,7 @@ class GuardAudit(Displayed):
         return "held" if all(holds for _, holds, _ in self.held) else "broken"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the audit as JSON has it."""
         checks = [dict(zip(HELD, each, strict=True)) for each in self.held]
         names = ("audit", "claim", "measured", "rows", "not_claimed", "verdict", "sentence", "sensitive")
         tables = [table("What is claimed", checks, HELD, (1, 2, 3))] if checks else []

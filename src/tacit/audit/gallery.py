@@ -88,7 +88,7 @@ def executing(change: Callable[[Schedule], Schedule]) -> Weakening:
 
 
 def with_scales(factor: float) -> Callable[[Schedule], Schedule]:
-    """All noise of the parts has another scale."""
+    """Give all noise of the parts another scale."""
 
     def change(schedule: Schedule) -> Schedule:
         for each in schedule:
@@ -120,7 +120,7 @@ def drawing(draw: Callable[[Callable[..., Any], Any, int, RandomSource], Any]) -
 
 
 def one_more(name: str, place: int) -> Weakening:
-    """What bounds a person's records lets one more pass."""
+    """Let one record more pass than the bound on a person's records allows."""
     real = getattr(contribution, name)
 
     def generous(*given: Any) -> Any:
@@ -192,7 +192,7 @@ def _without_bound(scale: float, upward: float, most: int, *rest: Any) -> Any:
 
 
 def counted_twice() -> AbstractContextManager[None]:
-    """What is asked again is held again."""
+    """Count an item again each time it is asked again."""
     real = adaptive_holdings._grouped
 
     def twice(*given: Any) -> Any:
@@ -321,7 +321,7 @@ def caught(broken: Broken, sound: bool = False) -> bool:
 
 
 def gallery(report: Callable[[str], object] = str, seconds: float | None = None) -> Iterator[dict[str, Any]]:
-    """Every broken mechanism with the check that must catch it, and whether it did; None where time is up."""
+    """Run every broken mechanism against the check that must catch it; None where time is up."""
     deadline = Deadline.after(seconds)
     for broken in BROKEN:
         report(broken.name)

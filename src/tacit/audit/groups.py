@@ -84,7 +84,7 @@ class Observer:
         return {shown.group: shown.terms for shown in groups.representatives()}
 
     def step(self, after: Shown, holds: Iterable[str]) -> None:
-        """One person who ``holds`` these terms came or went."""
+        """Compute the loss where one person who ``holds`` these terms came or went."""
         own = set(holds)
         laid = {
             term
@@ -103,7 +103,7 @@ class Observer:
         self._held += len(own)
 
     def learnt(self) -> Learnt:
-        """All steps together."""
+        """Add up the loss of all steps."""
         return Learnt(
             self._steps,
             self._guesses,
@@ -131,7 +131,7 @@ def _noisy(generation: Generation, draws: int, source: RandomSource | None) -> S
 def proved_together(
     plan: Plan[Any], generation: Generation, runs: int, source: RandomSource
 ) -> tuple[float, float, float]:
-    """What one attacker proves who has a release and the words of the groups.
+    """Bound what one attacker proves who has a release and the words of the groups.
 
     The person's presence moves both; likelihoods of the one, learned from runs, and of the other add.
 

@@ -85,13 +85,13 @@ def _name(prefix: str, number: int) -> str:
 
 
 def _asked(queries: Sequence[str]) -> History:
-    """Each twice, one after the other: what comes again takes the place of what follows."""
+    """Ask each item twice, one after the other: what is asked again takes the place of what follows."""
     twice = [query for query in queries for _ in range(2)]
     return [(query, n, f"http://{query.replace(' ', '-')}") for n, query in enumerate(twice)]
 
 
 def history_of(plan: Plan[Any], word: str = "item") -> History:
-    """What a person has who goes beyond every bound of the plan, and has it again where it counts once."""
+    """Make the history of a person who exceeds every bound of the plan, repeated where repeats count once."""
     asked: Any = plan.mechanism
     match plan.name:
         case "click":
@@ -155,7 +155,7 @@ def _topics_of_words(tree: Any) -> Any:
 
 
 def people_of(plan: Plan[Any]) -> dict[str, int]:
-    """How many others each pair has."""
+    """Choose how many others each pair has."""
     selection = plan.schedule.selection
     if isinstance(selection, AdaptiveRounds):
         # Rarely found it shows most at (ε, δ), about half of the time most against the whole curve.
@@ -193,7 +193,7 @@ def pairs_of(plan: Plan[Any], only: Sequence[str] = ()) -> Iterator[tuple[str, L
 
 
 def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> Iterator[CountedPair]:
-    """What the plan's own code counts of each pair."""
+    """Count each pair by the plan's own code."""
     for name, without, having in pairs_of(plan, only):
         counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
         if plan.schedule.selection is not None:

@@ -18,7 +18,7 @@ HELD = {"says": "What must hold", "holds": "", "found": "Found"}
 
 
 def share(epsilon: float | None) -> float:
-    """Of 100 guesses about a coin, how many are right at most under this ε."""
+    """Compute how many of 100 guesses about a coin are right at most under this ε."""
     return 100.0 if epsilon is None else 100 / (1 + math.exp(-epsilon))
 
 

@@ -134,7 +134,7 @@ def _found(
     agree: tuple[float, float] = (1.0, 1.0),
     loosened: tuple[Plan[Any], Sequence[Attempt]] | None = None,
 ) -> GuardAudit:
-    """What was found; ``agree``: p-values of replicas being like separate runs, and independent."""
+    """Gather what was found; ``agree``: p-values of replicas being like separate runs, and independent."""
     tried, private, epsilon = (
         [*attacks, *(loosened[1] if loosened else ())],
         plan.mechanism.private,
@@ -238,7 +238,7 @@ def loosened(plan: Plan[Any]) -> Plan[Any] | None:
 
 
 def notes_on(plan: Plan[Any], loose: Plan[Any] | None) -> list[str]:
-    """What a reader must know about these figures."""
+    """List what a reader must know about these figures."""
     found = []
     if 0 < plan.delta < _SAMPLED and plan.mechanism.private:
         planned = f" Planned again at δ = {loose.delta:.3g}, and sampled there too." if loose else ""
@@ -311,7 +311,7 @@ def attack(
 
 
 def _chosen(replicas: Replicas, half: int, source: RandomSource) -> tuple[str, Seen, Seen]:
-    """What was looked at, and how often it was seen: the best at the claimed δ, and against the curve."""
+    """Choose the best events, at the claimed δ and against the curve, with how often each was seen."""
     first = tuple(replicas.runs(log, half, source) for log in (0, 1))
     chosen: dict[str, tuple[float, str, float, bool]] = {}
 

@@ -89,7 +89,7 @@ class Replicas:
         return found[: _KEYS - 1]
 
     def runs(self, log: int, runs: int, source: RandomSource) -> Outputs:
-        """So many runs on one log of the pair."""
+        """Carry out so many runs on one log of the pair."""
         held = self.counted.holdings
         width = max(1, len(self.keys()) if held is None else held[1].starts.size)
         sizes = [min(_CELLS // width + 1, runs - start) for start in range(0, runs, _CELLS // width + 1)]
@@ -218,7 +218,7 @@ def correlation(one: NDArray[Any], two: NDArray[Any]) -> float:
 
 
 def scores_of(replicas: Replicas, outputs: Outputs) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """What an attacker may look at, each a number for every run.
+    """Compute what an attacker may look at: each score a number for every run.
 
     The mechanism's own likelihood ratio first: by the schedule, no other event tells the logs apart better.
     The others are for mechanisms that do not do what their schedule says.

@@ -120,7 +120,7 @@ def load_without_pandas() -> None:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str], None]]:
-    """What is under way, on stderr: a running line on a terminal, else one line per stage with its time.
+    """Show what is under way on stderr: a running line on a terminal, else one line a stage with its time.
 
     Whole sentences stay on the screen, and so do warnings.
     """

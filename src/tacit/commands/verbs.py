@@ -55,7 +55,7 @@ def say_in_options(error: TacitError, command: Any) -> None:
 
 
 def _names(parameter: Any) -> list[str]:
-    """What the library may call an option's value: as the command's function does, or as the option."""
+    """List what the library may call an option's value: as the command's function does, or as the option."""
     return [parameter.name, *(option.lstrip("-").replace("-", "_") for option in parameter.opts)]
 
 

@@ -112,7 +112,7 @@ def _profile(
 def sensitive_topics(
     tree: TopicTree, documents: Mapping[int, float], random: np.random.Generator, most: int, shallowest: int
 ) -> dict[int, float]:
-    """At most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
+    """Choose at most ``most`` random topics of a profile, none above another, of equal sensitivity (7.1)."""
     topics = device.UserProfile(tree, documents, {}).topics.tolist()
     deep = [topic for topic in topics if tree.depth[topic] >= shallowest]
     sensitivity: dict[int, float] = {}
@@ -234,7 +234,7 @@ def precision_of(case: Case | HistoryCase, order: Sequence[Any]) -> float:
 
 
 def named(result: Any) -> Any:
-    """What a result is called among those that are relevant."""
+    """Name a result among those that are relevant."""
     return result["id"] if isinstance(result, dict) else result
 
 

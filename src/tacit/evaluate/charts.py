@@ -166,7 +166,7 @@ def _axis(field: str, title: str | None = None, **options: Any) -> Chart:
 
 
 def _told(*fields: tuple[str, ...]) -> list[Chart]:
-    """What a pointer on a mark is told: fields with their titles, numbers with their format."""
+    """List what a pointer on a mark shows: fields with their titles, numbers with their format."""
     return [
         {"field": field, "title": title, "type": "quantitative", "format": form[0]}
         if form

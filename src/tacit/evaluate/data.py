@@ -205,7 +205,7 @@ def changes(*columns: Numbers) -> NDArray[np.bool_]:
 
 
 def keyed_numbers(users: pa.ChunkedArray, key: str) -> NDArray[np.uint64]:
-    """For each record 64 bits that depend on its user and the key alone."""
+    """Draw for each record 64 bits that depend on its user and the key alone."""
     coded = pc.dictionary_encode(users.combine_chunks() if isinstance(users, pa.ChunkedArray) else users)
     hashed = [
         int.from_bytes(
@@ -234,7 +234,7 @@ def split(
 
 
 def folds(records: pa.Table, count: int = 5, seed: int = 0) -> Iterator[tuple[LogPart, LogPart]]:
-    """Every split in turn: (to release, to test on)."""
+    """Yield every split in turn: (to release, to test on)."""
     if not records.num_rows:
         raise InputError("the log has no records, so there is nothing to evaluate.")
     for fold in range(count):
@@ -331,7 +331,7 @@ class ReleasedData:
 
     @cached_property
     def query_counts(self) -> NDArray[np.float64]:
-        """For each query its count; what clicks and steps imply where no table of queries was released."""
+        """Count each query; from clicks and steps where no table of queries was released."""
         counts = np.zeros(len(self.queries))
         if "queries" in self.tables:
             table = self.tables["queries"]
@@ -412,7 +412,7 @@ def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
 
 
 def _flat(table: pa.Table) -> pa.Array:
-    """All queries of all sequences, one after another."""
+    """Chain all queries of all sequences."""
     return table.column("queries").combine_chunks().flatten().cast(pa.string())
 
 

@@ -173,7 +173,7 @@ def _clicked(element: ElementTree.Element, ranks: Mapping[int, str]) -> str:
 
 
 def _seconds(time: str | None) -> float:
-    """Of a time of day (10:25:16.09) or of a number of seconds; 0 where neither is there."""
+    """Parse a time of day (10:25:16.09) or a number of seconds; 0 where neither is there."""
     try:
         parts = [float(part) for part in (time or "0").split(":")]
     except ValueError:
@@ -371,7 +371,7 @@ class JudgedTrial:
         self._qrels = {topic: dict(grades) for topic, grades in judgments.qrels.items() if topic in topics}
 
     def measure(self, released: ReleasedData) -> Measures:
-        """Each measure for each topic or session, by ir-measures."""
+        """Compute each measure for each topic or session, by ir-measures."""
         clicks = _clicks_by_query(released)
         run: dict[str, dict[str, float]] = {}
         qrels: dict[str, dict[str, int]] = {}
@@ -387,7 +387,7 @@ class JudgedTrial:
         return {f"engine and clicks: {name}": Measured(found) for name, found in values.items()}
 
     def _merged(self, lists: Sequence[ShownList], clicks: Mapping[str, Mapping[str, float]]) -> list[str]:
-        """One list of documents: of several, a document scores one over its place, the last query most."""
+        """Merge lists of documents: a document scores one over its place in each, the last query most."""
         if len(lists) == 1:
             return reranked(lists[0], clicks)[:_DEEP]
         scores: dict[str, float] = {}

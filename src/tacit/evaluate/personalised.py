@@ -170,7 +170,7 @@ class People:
         """Ways to rank, no profile aside."""
 
     def by_cohort(self, evidence: Profiles) -> Way:
-        """By the cohort that the request is told, as strongly as others voted on what they had in mind.
+        """Rank by the cohort that the request is told, as strongly as others voted for.
 
         Cohorts show no words unless an operator pays for them; the vote is without its noise here.
         """
@@ -363,14 +363,14 @@ class AttentionRanking:
         self._attention = Attention(self._table)
 
     def on_device(self, case: HistoryCase) -> Sequence[int]:
-        """By attention over the pages of the history that are not caught as sensitive."""
+        """Rank by attention over the pages of the history that are not caught as sensitive."""
         passed = passed_texts(list(map(page_text, case.history)))
         bags = Bags.of_texts(self._table, map(page_text, case.results))
         attended = self._attention.attend(case.query, bags, passed.bags, Density())
         return [int(place) for place in self._attention.order(attended)]
 
     def sent(self, case: HistoryCase) -> Sequence[int]:
-        """By the topics of the people's taxonomy that go out."""
+        """Rank by the topics of the people's taxonomy that go out."""
         passed, tree = passed_texts(list(map(page_text, case.history))), people_taxonomy()
         chosen = InterestChooser(passed, self._attention).choose(case.query)
         labels = [tree.label(topic) for topic in chosen.topics]

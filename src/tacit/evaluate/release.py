@@ -65,7 +65,7 @@ class Sensitivity(StrEnum):
 
 
 def sensitivity_of(log: str | Path, *, declared_synthetic: bool = False) -> Sensitivity:
-    """By what the log's file says of its origin, or by its owner's word."""
+    """Decide how sensitive a report is, by what the log's file says of its origin or by its owner's word."""
     metadata = pq.read_schema(log).metadata or {}
     marked = metadata.get(ORIGIN.encode()) in (b"synthetic", b"resampled")
     return Sensitivity.SHAREABLE if declared_synthetic or marked else Sensitivity.AS_THE_LOG
@@ -174,7 +174,7 @@ def _as_log(log: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def _tasks_of(tasks: Sequence[str], judgments: Judgments | None) -> tuple[str, ...]:
-    """Those that were named, or all that have something to judge."""
+    """Select the tasks that were named, or all that have something to judge."""
     if tasks:
         return tuple(tasks)
     judged = [name for name in task_names() if task_class(name).judged] if judgments is not None else []

@@ -139,7 +139,7 @@ def places(unit: Numbers) -> Numbers:
 def judge(
     ranked: Ranked, relevant: tuple[Numbers, Numbers], units: int, measures: Sequence[Any]
 ) -> Mapping[Any, Measured]:
-    """Each measure for each unit, as trec_eval computes it; a unit without a list has no value.
+    """Compute each measure for each unit, as trec_eval does; a unit without a list has no value.
 
     Args:
         ranked: the lists, of different items each.

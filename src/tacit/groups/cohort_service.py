@@ -300,7 +300,7 @@ def votes_of(
     words: Words,
     requests: Iterable[PastRequest],
 ) -> dict[str, float]:
-    """Each person's vote: the strength that put what the person clicked highest, the weakest of equals.
+    """Choose each person's vote: the strength that put their clicks highest, the weakest of equals.
 
     One vote a person, however many requests; a function of that person's requests and of what is shown.
     """

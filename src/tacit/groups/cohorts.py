@@ -217,7 +217,7 @@ class Cohorts:
 
 
 def _chosen(pairs: set[tuple[int, int]], user: str, key: bytes) -> tuple[tuple[int, int], ...]:
-    """At most 50 of a person's pairs, by a keyed hash that no other person has a part in."""
+    """Choose at most 50 of a person's pairs, by a keyed hash that depends on no other person."""
 
     def mark(pair: tuple[int, int]) -> bytes:
         text = f"{pair[0]} {pair[1]} {user}".encode()

@@ -53,7 +53,7 @@ class Criterion:
 
     @property
     def fewest_members(self) -> int:
-        """No smaller group can meet the criterion: h holders among n members are a share h/n."""
+        """Return the least size of a group that can meet the criterion: h of n members are a share h/n."""
         if self.kind == "paper":
             return 1
         fewest = max(1, math.floor(self.fewest_in_group / self.p))

@@ -102,7 +102,7 @@ class LanguageAttacker:
         )
 
     def _cases(self, rows: NDArray[np.int64], knows: str, known_terms: int, most: int, groups: bool) -> Cases:
-        """For some people: the features of every term that the attacker can name, and which are theirs."""
+        """Collect for some people each nameable term's features, and which terms are theirs."""
         draw = np.random.default_rng([self._seed, known_terms])
         sizes = np.diff(self._held.indptr)[rows]
         chosen = draw.permutation(rows[sizes > known_terms])[:most]

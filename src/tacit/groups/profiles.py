@@ -73,7 +73,7 @@ class Profiles:
 
     @classmethod
     def from_mappings(cls, profiles: Mapping[str, Mapping[str, float]]) -> Profiles:
-        """From ``{user: {term: weight}}``.
+        """Make profiles of ``{user: {term: weight}}``.
 
         >>> Profiles.from_mappings({"1": {"kitten": 1.0, "riding": 0.8}})
         Profiles(1 users, 2 terms, 2 postings)
@@ -97,7 +97,7 @@ class Profiles:
         terms: Iterable[int],
         weights: Iterable[float],
     ) -> Profiles:
-        """From (user, term, weight) triples by index; weights of the same pair add up."""
+        """Make profiles of (user, term, weight) triples by index; weights of the same pair add up."""
         row, column = np.asarray(rows, dtype=np.int64), np.asarray(terms, dtype=np.int64)
         weight = np.asarray(weights, dtype=np.float64)
         if weight.size and not (np.isfinite(weight).all() and (weight > 0).all()):

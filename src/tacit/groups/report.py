@@ -197,7 +197,7 @@ def bundle_evidence(bundling: Bundling) -> Evidence:
 
 
 def _kept(bundling: Bundling) -> NDArray[np.bool_]:
-    """For every posting whether the user's group releases the term."""
+    """Mark every posting whose term the user's group releases."""
     profiles, released = bundling.profiles, bundling.released
     width = len(profiles.vocabulary)
     held = np.repeat(bundling.labels.astype(np.int64), profiles.sizes) * width + profiles.terms

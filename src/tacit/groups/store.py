@@ -97,7 +97,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of what happens inside, or nothing of it; one writer at a time."""
+        """Make all changes inside, or none; one writer at a time."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -119,7 +119,7 @@ class DeviceMemory:
         return found
 
     def drawn(self, period: int, what: str = "") -> bytes:
-        """What this device draws for a period, the same for who comes back; where no issuer is, the token."""
+        """Draw what this device needs for a period, the same after a restart; with no issuer, the token."""
         return hashlib.sha256(f"{self.secret}{what} {period}".encode()).digest()
 
     def key(self, period: int) -> Ed25519PrivateKey:
@@ -447,7 +447,7 @@ class Agent:
         return int(time.time() / self.join.rules.window)
 
     def _voucher(self, period: int) -> dict[str, str]:
-        """What a deposit has besides where the pool proves that k people asked."""
+        """Make what a deposit carries besides where the pool proves that k people asked."""
         if not self.join.proof:
             return {}
         signed = Voucher.signed(self.memory.key(period), self.join, self.leaf, time.time())

@@ -45,7 +45,7 @@ class Neighbours(StrEnum):
 
     @property
     def users_changed(self) -> int:
-        """How many users' histories differ: one is added or removed, or one goes and another comes.
+        """Return how many users' histories differ: one is added or removed, or one goes and another comes.
 
         Noise on counts costs so many times the ε of a single history. δ is not multiplied: see the lemma in
         :mod:`tacit.release.analysis`, whose max(σ, σ') is over the two histories.
@@ -151,7 +151,8 @@ class Guarantee:
         return (self.epsilon - math.log1p(-1 / TENFOLD), chance) if chance < 1 else (math.inf, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an infinite ε is null, and k appears only where it means something."""
+        """Return the guarantee for JSON: an infinite ε is null, and k appears only where it means
+        something."""
         form: dict[str, Any] = {
             "kind": self.kind.value,
             "neighbours": self.neighbours.value,

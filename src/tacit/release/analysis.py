@@ -231,7 +231,7 @@ def _selection_event(schedule: Schedule) -> Event:
 
 
 def _cost(rounds: AdaptiveRounds | SeriesRounds, neighbours: Neighbours) -> rounds_analysis.Cost:
-    """Of rounds of a release, or of all weeks of a series."""
+    """Compute the cost of the rounds of a release, or of all weeks of a series."""
     if isinstance(rounds, SeriesRounds):
         return series_cost(rounds, neighbours)
     return rounds_analysis.cost_of(rounds, neighbours)

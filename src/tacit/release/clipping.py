@@ -49,17 +49,17 @@ class Counts:
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
-        """Those that noise may have made."""
+        """Find the counts that noise alone may have made."""
         return np.asarray(self.counts < TOLD_APART * self.noise)
 
     @property
     def deviations(self) -> Real:
-        """Of noise and model together."""
+        """Compute the deviations of noise and model together."""
         return np.sqrt(self.noise**2 + (MODEL_ERROR * self.counts) ** 2)
 
     @property
     def below(self) -> Real:
-        """What a withheld count is below: two deviations of noise beyond the largest that is withheld."""
+        """Bound a withheld count: two deviations of noise beyond the largest that is withheld."""
         return (TOLD_APART + 2) * self.noise
 
 
@@ -79,7 +79,7 @@ class Clipped:
 
     @property
     def most(self) -> float:
-        """How many users there can be, by the noisy number of them."""
+        """Bound how many users there can be, by the noisy number of them."""
         return max(1.0, (self.users + 2 * self.schedule.users_sigma) / ONE)
 
     @cached_property
@@ -112,7 +112,7 @@ class Clipped:
         return min(bounds, key=lambda bound: self._squares(bound)[1])
 
     def _squares(self, bound: int) -> tuple[float, float]:
-        """What the model expects of the bounded squared norms, and how far off their noisy sum may be."""
+        """Compute what the model expects of bounded squared norms, and how far off their noisy sum may be."""
         squares = self.weights.astype(np.float64) ** 2
         left, holders = self.modelled
         supposed = np.maximum(self.clipped, 0.0) / left * squares
@@ -152,7 +152,7 @@ class Holders:
     items: int  # how many there are
 
     def _numbers(self) -> tuple[Real, Real]:
-        """How many other found items a holder has, and with which chance; no more than there are."""
+        """Return how many other found items a holder has, and with which chance; no more than there are."""
         from scipy.special import gammaln, ndtri
 
         places = (np.arange(_POINTS) + 0.5) / _POINTS

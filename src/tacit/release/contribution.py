@@ -27,7 +27,7 @@ def _by_time(time: Any, choice: Choice) -> Any:
 
 
 def _chosen(table: Any, limit: int, choice: Choice, keys: Sequence[str], ties: Sequence[str]) -> Any:
-    """At most ``limit`` rows per user: by time, or those whose keys the user has most.
+    """Select at most ``limit`` rows per user: by time, or those whose keys the user has most.
 
     Ties are ordered by time and by the columns ``ties``.
     """
@@ -48,7 +48,7 @@ def _upto(table: Any, limit: int, group: Sequence[str], order: Sequence[Any]) ->
 
 
 def searches_of(log: Any) -> Any:
-    """Each search once: (user, time, query), and its session where the log has been cut."""
+    """Select each search once: (user, time, query), and its session where the log has been cut."""
     return log.select("user", "time", "query", *_session(log)).distinct()
 
 
@@ -58,7 +58,7 @@ def _session(table: Any) -> list[str]:
 
 
 def clicks_of(log: Any) -> Any:
-    """Each click once: (user, time, query, url)."""
+    """Select each click once: (user, time, query, url)."""
     return log.filter(log.url.notnull()).select("user", "time", "query", "url").distinct()
 
 
@@ -90,7 +90,7 @@ def steps_of(searches: Any) -> Any:
 
 
 def bounded_items(items: Any, keys: Sequence[str], limit: int, choice: Choice) -> Any:
-    """At most ``limit`` distinct items per user: (user, keys).
+    """Select at most ``limit`` distinct items per user: (user, keys).
 
     An item counts from the first (or last) time the user had it; ties go by the item's text. By frequency,
     those of which the user has most records come first, ties by time and text.
@@ -114,18 +114,18 @@ def counts_of(items: Any, keys: Sequence[str]) -> Any:
 
 
 def bounded_searches(log: Any, limit: int, choice: Choice) -> Any:
-    """At most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
+    """Select at most ``limit`` searches a user (a query asked twice is two): (user, time, query)."""
     searches = searches_of(log)
     return _chosen(searches, limit, choice, ["query"], ["query"])
 
 
 def bounded_clicks(clicks: Any, limit: int, choice: Choice) -> Any:
-    """At most ``limit`` clicks per user: (user, time, query, url)."""
+    """Select at most ``limit`` clicks per user: (user, time, query, url)."""
     return _chosen(clicks, limit, choice, ["query", "url"], ["query", "url"])
 
 
 def bounded_sessions(searches: Any, sessions: int, queries: int, choice: Choice) -> Any:
-    """At most ``sessions`` sessions per user, each cut to its first ``queries`` queries.
+    """Select at most ``sessions`` sessions per user, each cut to its first ``queries`` queries.
 
     A query repeated at once (another page of results, another click) is one query of the session; sessions
     of a single query do not take part. Columns: user, query_1 … query_n, null after the session's end.
@@ -188,5 +188,5 @@ _ITEMS: Mapping[Item, Callable[[Any], Any]] = {
 
 
 def items_of(log: Any, item: Item) -> Any:
-    """All items of a log, with repetitions: user, time, the key columns, maybe others."""
+    """Select all items of a log, with repetitions: user, time, the key columns, maybe others."""
     return _ITEMS[item](log)

@@ -100,13 +100,13 @@ class Engine:
             return self.backend.create_table(name, expression, temp=True)
 
     def load(self, table: pa.Table) -> Any:
-        """An Arrow table as a table of the engine."""
+        """Load an Arrow table as a table of the engine."""
         self._kept_so_far += 1
         with redacted_errors():
             return self.backend.create_table(f"kept_{self._kept_so_far}", ibis.memtable(table), temp=True)
 
     def batches(self, expression: Any) -> Iterable[pa.RecordBatch]:
-        """The rows of ``expression``, some at a time; read them to the end before asking for more.
+        """Yield the rows of ``expression``, some at a time; read them to the end before asking for more.
 
         DuckDB's own reader: Ibis 12 calls one that DuckDB 2 no longer has.
         """
@@ -114,7 +114,7 @@ class Engine:
             yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(BATCH)
 
     def table(self, expression: Any) -> pa.Table:
-        """All rows of ``expression``."""
+        """Return all rows of ``expression``."""
         with redacted_errors():
             return self.backend.con.sql(self.backend.compile(expression)).to_arrow_table()
 
@@ -148,7 +148,7 @@ class Engine:
         return self.load(schema.empty_table()) if changed is None else changed
 
     def randomness(self, entry: str) -> RandomSource:
-        """Where the noise of a release comes from, paid for by this entry of the ledger."""
+        """Open the source of a release's noise, paid for by this entry of the ledger."""
         del entry  # noise is drawn in one process, once
         return OperatingSystemRandomness()
 

@@ -80,7 +80,7 @@ class ItemKeys(Protocol):
     """The keys of items by their numbers."""
 
     def of_kind(self, table: str, items: Whole) -> NDArray[np.bool_]:
-        """Which of the items are keys of this table."""
+        """Select the items that are keys of this table."""
         ...
 
     def keys(self, table: str, items: Whole) -> pa.Table:
@@ -93,7 +93,7 @@ class Held(ItemKeys, Protocol):
 
     @property
     def holdings(self) -> Holdings:
-        """Of all tables together."""
+        """Return the holdings of all tables together."""
         ...
 
 
@@ -179,7 +179,7 @@ def _published(
 
 
 def published_rows(part: schedules.Part, source: RandomSource, batch: pa.RecordBatch) -> pa.Table:
-    """What of a batch is published: a function of the batch, the schedule and the key of the source alone.
+    """Publish from a batch: a function of the batch, the schedule and the source's key alone.
 
     Neither which rows stand together nor which attempt it is plays a part.
     """
@@ -257,7 +257,7 @@ def require_drawable(schedule: schedules.Schedule) -> None:
 
 
 def _within(part: schedules.Part, passed: Passed, tables: Mapping[str, pa.Table]) -> Passed:
-    """Of the keys that passed, those that may be shown: with a key of an earlier table that was published.
+    """Select, of the keys that passed, those with a key of an earlier table that was published.
 
     The guarantee rests on it, so it is done here, whatever rows a mechanism gives.
     """
@@ -279,7 +279,7 @@ def with_noise(numbers: Whole, noise: Whole) -> Whole:
 
 
 def draw(noise: schedules.Noise | None, size: int, source: RandomSource) -> NDArray[np.int64]:
-    """Noise for ``size`` keys; zeros where there is none."""
+    """Draw noise for ``size`` keys; zeros where there is none."""
     if noise is None:
         return np.zeros(size, np.int64)
     return _SAMPLERS[noise.kind](noise.scale, size, source)
@@ -329,7 +329,7 @@ def _taking_part(
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """Sorted by count, largest first, then by key; lists of queries compare by their text.
+    """Sort by count, largest first, then by key; lists of queries compare by their text.
 
     The order tells nothing more than the table.
     """
@@ -380,7 +380,7 @@ class Found:
 def cut_to(
     holdings: Holdings, held: int, source: RandomSource, scores: NDArray[np.uint16] | None = None
 ) -> Holdings:
-    """At most ``held`` items per user, once and for all rounds: those of the largest scores, by lot if alike.
+    """Select at most ``held`` items per user, for all rounds: those of the largest scores, by lot if alike.
 
     The texts of the user's own items and the user's own randomness decide: neither other users nor the
     numbering of items may influence it. Without ``scores`` all are alike.
@@ -411,24 +411,24 @@ def noisy_weights(
     source: RandomSource,
     least: int = 0,
 ) -> Whole:
-    """The weight of each present item, summed over users, with noise: on every one, weighted or not."""
+    """Sum the weight of each present item over users, with noise on every one, weighted or not."""
     totals = np.zeros(holdings.kinds, dtype=np.int64)
     add_weights(holdings.starts, holdings.items, values, least, totals)
     return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
 
 
 def noisy_numbers(numbers: Whole, sigma: int, source: RandomSource) -> Whole:
-    """Numbers with Gaussian noise, each with its own."""
+    """Add to each number Gaussian noise of its own."""
     return with_noise(numbers, discrete_gaussian(sigma, numbers.size, source))
 
 
 def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
-    """A single number with noise."""
+    """Add noise to a single number."""
     return int(with_noise(np.array([number]), discrete_gaussian(sigma, 1, source))[0])
 
 
 def stepped(steps: schedules.StepFunction, numbers: Whole) -> NDArray[np.uint16]:
-    """The value of the step function at each number."""
+    """Evaluate the step function at each number."""
     values = np.array((0, *steps.values), dtype=np.uint16)
     return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]
 
@@ -471,7 +471,7 @@ def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomS
 def stand(
     schedule: schedules.AdaptiveRounds, number: int, before: Whole, weights: Whole, listed: NDArray[np.bool_]
 ) -> tuple[Whole, NDArray[np.bool_], NDArray[np.uint16]]:
-    """Standings after a round, who is found in it, and what each weighs in the next: 0 is out for good."""
+    """Update standings after a round: who is found, and what each weighs in the next; 0 is out for good."""
     step = schedule.rounds[number - 1]
     standing = before + step.coefficient * weights
     reached = standing >= step.threshold
@@ -484,7 +484,7 @@ def stand(
 def scores_of(
     schedule: schedules.AdaptiveRounds, holdings: Holdings, listed: NDArray[np.bool_]
 ) -> NDArray[np.uint16]:
-    """The score of every item, by the number of its words and whether it is on the public list."""
+    """Compute the score of every item, by the number of its words and whether it is on the public list."""
     if holdings.words is None:
         return np.ones(holdings.kinds, np.uint16)
     places = np.clip(holdings.words, 1, len(schedule.scores)).astype(np.int64) - 1
@@ -495,7 +495,7 @@ def scores_of(
 
 
 def bounded_parts(squares: Whole, bound: int) -> Whole:
-    """Each user's squared norm, at most ``bound``, as a part of it: ``ONE`` at the most."""
+    """Compute each user's squared norm, at most ``bound``, as a part of it: ``ONE`` at the most."""
     return np.asarray(np.minimum(squares, bound) * schedules.ONE // bound)
 
 
@@ -529,7 +529,7 @@ def selected(items: Whole, counted: Counts) -> SelectedItems:
 
 
 def noisy_once(schedule: schedules.SingleCount, true: Whole, source: RandomSource) -> Whole:
-    """Counts with the noise of a single count."""
+    """Add to counts the noise of a single count."""
     return with_noise(true, capped_laplace(schedule.scale, schedule.upward, schedule.most, true.size, source))
 
 

@@ -111,10 +111,10 @@ class Mechanism(ABC):
 
     @abstractmethod
     def plan(self) -> Plan[Self]:
-        """Noise and thresholds for ε and δ, or as given."""
+        """Plan noise and thresholds for ε and δ, or as given."""
 
     def budget(self) -> tuple[float, float]:
-        """The ε and δ to plan for."""
+        """Return the ε and δ to plan for."""
         epsilon, delta = getattr(self, "epsilon", None), getattr(self, "delta", 0.0)
         if epsilon is None:
             raise ParameterError(
@@ -124,7 +124,7 @@ class Mechanism(ABC):
         return epsilon, delta
 
     def limits(self) -> dict[str, float]:
-        """The ε and δ that given parameters must keep to: those that were asked for."""
+        """Return the ε and δ that given parameters must keep to: those that were asked for."""
         epsilon, delta = getattr(self, "epsilon", None), getattr(self, "delta", None)
         defaults = {each.name: each.default for each in dataclasses.fields(self)}
         found = {} if epsilon is None else {"epsilon": epsilon}
@@ -133,12 +133,12 @@ class Mechanism(ABC):
         return found
 
     def settled(self, **values: Any) -> Self:
-        """The same with these values given, and nothing asked for any more."""
+        """Return the same with these values given, and nothing asked for any more."""
         asked = {each.name: each.default for each in dataclasses.fields(self) if each.metadata["planning"]}
         return dataclasses.replace(self, **{**asked, **values})
 
     def to_dict(self) -> dict[str, Any]:
-        """The parameters on which what is published depends, by name, as the manifest has them."""
+        """Return the parameters on which what is published depends, by name, as the manifest has them."""
         return {
             each.name: plain(getattr(self, each.name))
             for each in dataclasses.fields(self)
@@ -224,7 +224,7 @@ class Plan(ABC, Generic[M]):
         return charges_of(self.schedule)
 
     def parts(self) -> list[dict[str, Any]]:
-        """The charges that make up the guarantee, under its neighbour relation, for JSON."""
+        """List the charges that make up the guarantee, under its neighbour relation, for JSON."""
         times = self.neighbours.users_changed
         return [{"part": c.what, "epsilon": times * c.epsilon, "delta": c.delta} for c in self.charges]
 
@@ -241,7 +241,7 @@ class Plan(ABC, Generic[M]):
         """The mechanism with noise and thresholds given: its plan is this one, in every later version too."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Every parameter, for the manifest; ``from_dict`` of the mechanism reads it back."""
+        """Return every parameter, for the manifest; ``from_dict`` of the mechanism reads it back."""
         return self.given.to_dict()
 
     def check(self) -> None:
@@ -257,7 +257,7 @@ class Plan(ABC, Generic[M]):
     def rows(
         self, engine: Engine, counting: Counting, part: Part, published: Mapping[str, pa.Table]
     ) -> Iterable[pa.RecordBatch]:
-        """The keys that a part of the schedule is about, with their true counts. Secret.
+        """Read the keys that a part of the schedule is about, with their true counts. Secret.
 
         ``published`` has the tables of earlier parts, for mechanisms of which later ones depend on them.
         """
@@ -265,7 +265,7 @@ class Plan(ABC, Generic[M]):
         return engine.batches(counting[part.table])
 
     def shown(self, part: Part, keys: pa.Table) -> pa.Table:
-        """Keys that passed, as the table shows them."""
+        """Convert keys that passed to what the table shows."""
         del part
         return keys
 
@@ -298,7 +298,7 @@ class Plan(ABC, Generic[M]):
 
 
 def plan_of(asked: Mechanism | Plan[Any]) -> Plan[Any]:
-    """The plan of what is asked, which may be a plan already."""
+    """Return the plan of what is asked, which may be a plan already."""
     if isinstance(asked, Plan):
         return asked
     if isinstance(asked, Mechanism):

@@ -211,7 +211,7 @@ def checked(field: dataclasses.Field[Any], kind: Any, value: Any) -> Any:
 
 
 def _several(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
-    """One or more choices, each once."""
+    """Accept one or more choices, each once."""
     listed = tuple(value) if isinstance(value, tuple | list | set | frozenset) else ()
     members = tuple(member(name, kind, each) for each in listed)
     if not members or len(set(members)) != len(members):

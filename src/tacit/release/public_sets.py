@@ -268,7 +268,7 @@ _ROWS = 256
 
 
 def pairs_of_selected(queries: pa.Table, taken: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Every ordered pair of different published queries with the true count of its steps.
+    """List every ordered pair of different published queries with the true count of its steps.
 
     Args:
         queries: what is published, largest count first.

@@ -422,7 +422,7 @@ def write_release(folder: Path, order: Order, tables: Tables, entry: Entry) -> d
 
 
 def _manifest(order: Order, tables: Tables, files: Mapping[str, Path], entry: Entry) -> dict[str, Any]:
-    """All that is to be said about a release, from public constants and from what is published."""
+    """Write all that is to be said about a release, from public constants and from what is published."""
     mechanism, state = order.mechanism, order.ledger.state()  # with this release charged
     account = state.account
     manifest: dict[str, Any] = {

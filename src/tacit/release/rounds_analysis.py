@@ -43,7 +43,7 @@ class Cost:
     disclosure: float
 
     def under(self, neighbours: Neighbours) -> Cost:
-        """What it costs if neighbours replace a user: √2 times the noise's μ, twice the items by chance."""
+        """Compute the cost if neighbours replace a user: √2 times μ, twice the items found by chance."""
         if neighbours is Neighbours.ADD_REMOVE or self.mu == math.inf:
             return self
         mu = round_up(root_above(2 * Fraction(self.mu) ** 2))
@@ -77,7 +77,7 @@ def disclosure(schedule: AdaptiveRounds) -> float:
 
 
 def tail_allowance(schedule: AdaptiveRounds, r: int) -> int:
-    """By how much rounding may lift a standing after ``r`` rounds."""
+    """Bound by how much rounding may lift a standing after ``r`` rounds."""
     return TAIL * ROUNDING * sum(step.coefficient for step in schedule.rounds[:r])
 
 

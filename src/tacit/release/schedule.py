@@ -31,7 +31,7 @@ Occurrences = tuple[tuple[int, int], ...]
 
 
 def _sessions(queries: int, so_far: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """All sessions of so many queries, up to renaming, in which no query follows itself."""
+    """List all sessions of so many queries, up to renaming, in which no query follows itself."""
     if len(so_far) == queries:
         yield so_far
         return
@@ -112,7 +112,7 @@ class Contribution:
         return max(self.groups, default=0)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest; what a session can hold is named where the counts rest on it."""
+        """Return the part for the manifest; what a session can hold is named where the counts rest on it."""
         form: dict[str, Any] = {"groups": list(self.groups), "once": self.once}
         if self.sessions is not None:
             form["sessions"], form["queries"] = self.sessions
@@ -515,7 +515,7 @@ class Schedule:
             yield from self.together.noises()
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """For the manifest; relation, ε and users stand among the parameters there."""
+        """Return the schedule for the manifest; relation, ε and users stand among the parameters there."""
         if self.together is None:
             return [part.to_dict() for part in self.parts]
         tables = [

@@ -28,7 +28,7 @@ _BITS = 96
 
 @lru_cache(maxsize=16)  # a week states it several times
 def series_cost(schedule: SeriesRounds, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Cost:
-    """What carrying out the whole series costs, however far it is carried out."""
+    """Compute what carrying out the whole series costs, however far it is carried out."""
     return Cost(series_mu(schedule), series_disclosure(schedule)).under(neighbours)
 
 

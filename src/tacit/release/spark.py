@@ -50,7 +50,7 @@ class SparkEngine(Engine):
     """A Spark session that reads logs, keeps intermediate tables and streams results."""
 
     def holds(self, pairs_a_record: int) -> bool:
-        """Nothing of the size of a log is held in one place."""
+        """Return True: nothing of the size of a log is held in one place."""
         del pairs_a_record
         return False
 
@@ -66,18 +66,18 @@ class SparkEngine(Engine):
         return self._kept_as(name, path)
 
     def load(self, table: pa.Table) -> Any:
-        """An Arrow table as a table of the engine."""
+        """Load an Arrow table as a table of the engine."""
         name = self._next()
         path = self.scratch / f"{name}.parquet"
         pq.write_table(table, path)
         return self._kept_as(name, path)
 
     def batches(self, expression: Any) -> SparkRows:
-        """The rows of ``expression``, some at a time; or changed in the executors."""
+        """Yield the rows of ``expression``, some at a time; or changed in the executors."""
         return SparkRows(self, expression)
 
     def read(self, expression: Any) -> Iterator[pa.RecordBatch]:
-        """The rows of ``expression``, some at a time, from the files that hold them."""
+        """Yield the rows of ``expression``, some at a time, from the files that hold them."""
         kept = self._kept(expression)
         for file in _parts(self._files[kept.get_name()]):
             with pq.ParquetFile(file) as opened:
@@ -86,13 +86,13 @@ class SparkEngine(Engine):
             self.drop(kept)
 
     def randomness(self, entry: str) -> RandomSource:
-        """Keyed: what Spark computes a second time is the same."""
+        """Open a keyed source: what Spark computes a second time is the same."""
         return KeyedRandomness.drawn(entry)
 
     def changed(
         self, expression: Any, change: Callable[[pa.RecordBatch], pa.Table], schema: pa.Schema
     ) -> Any:
-        """The rows of ``expression``, changed in the executors; written once, and read from there."""
+        """Change the rows of ``expression`` in the executors; written once, and read from there."""
 
         def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -104,13 +104,13 @@ class SparkEngine(Engine):
         return self.computed(self.frame(expression), work, said)
 
     def computed(self, frame: Any, work: _Work, schema: str) -> Any:
-        """What executors make of the parts of a frame."""
+        """Compute in the executors from the parts of a frame."""
         name = self._next()
         self._write(frame.mapInArrow(work, schema), self.scratch / name)
         return self._kept_as(name, self.scratch / name)
 
     def table(self, expression: Any) -> pa.Table:
-        """All rows of ``expression``."""
+        """Return all rows of ``expression``."""
         kept = self._kept(expression)
         found = pa.concat_tables(pq.read_table(file) for file in _parts(self._files[kept.get_name()]))
         if kept is not expression:
@@ -151,7 +151,7 @@ class SparkEngine(Engine):
         return self._named(name, path)
 
     def _named(self, name: str, *paths: Path) -> Any:
-        """What is in files or folders of Parquet, as a table expression."""
+        """Read files or folders of Parquet as a table expression."""
         try:
             schema = pq.read_schema(_parts(paths[0])[0])
         except (pa.ArrowException, OSError):

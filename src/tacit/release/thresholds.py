@@ -98,7 +98,7 @@ Loss = Callable[[int], float]
 
 
 def sequences_loss(noise: float, room: int, sessions: int, queries: int) -> float:
-    """For all sequences of a user's sessions, where a sequence of one occurrence leaves ``room``.
+    """Bound the loss of all sequences of a user's sessions, where one occurrence leaves ``room``.
 
     With n sessions, a sequence that a session has c times counts for φ(nc) if all sessions are the same, and
     for n φ(c) if they have nothing in common; nothing in between is worse.
@@ -142,7 +142,7 @@ class Spread:
         return capped_loss(self.loss, records, records if cap is None else cap)
 
     def apart(self, records: int) -> float:
-        """Each record on a key of its own."""
+        """Put each record on a key of its own."""
         return records * self.loss(1) if records else 0.0
 
 
@@ -151,7 +151,7 @@ NOTHING = Spread(0, 1.0, 1)
 
 
 def searches_loss(queries: Spread, clicks: Spread, steps: Spread, once: bool) -> float:
-    """For queries, clicks shown with their queries, and steps shown with both of theirs, together.
+    """Bound the loss of queries, their clicks, and steps shown with both their queries, together.
 
     Of q_f searches let p be of queries that appear without this user too. Then q_f - p searches are of own
     queries; own clicks can appear if p > 0, and own steps only between the p.
@@ -195,7 +195,7 @@ def _with_common(queries: Spread, clicks: Spread, steps: Spread, p: int) -> floa
 
 
 def _once(queries: Spread, clicks: Spread, steps: Spread) -> float:
-    """Each record on another key; p common queries have p(p-1) different steps between them.
+    """Bound the loss of records each on a key of its own; p common queries have p(p-1) different steps.
 
     That is convex in p until there are as many steps as a user may give, and falls from there on.
     """

@@ -71,7 +71,7 @@ def verify_release(folder: str | Path, ledger: Ledger | str | Path | None = None
 
 
 def _made(what: str, test: Callable[[], Finding]) -> Check:
-    """The check, or its failure if what is checked is too broken to be looked at."""
+    """Make the check, or record its failure if what is checked is too broken to be looked at."""
     try:
         return Check(what, *test())
     except Exception as error:  # whatever a forged manifest or file makes go wrong
@@ -79,7 +79,7 @@ def _made(what: str, test: Callable[[], Finding]) -> Check:
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal as JSON, to the last digit: True is not 1, and 5 is not 5.0."""
+    """Compare as JSON, to the last digit: True is not 1, and 5 is not 5.0."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -137,7 +137,7 @@ def _promise(manifest: dict[str, Any], mechanism: Plan[Any]) -> Iterator[Check]:
 
 
 def _budget(manifest: dict[str, Any], mechanism: Plan[Any]) -> Finding:
-    """What was used holds at least this release, is within the whole, and leaves what is stated as left."""
+    """Check that what was used covers this release, is within the whole, and leaves what is stated."""
     stated = manifest["budget"]
     total, used, left = (Guarantee.from_dict(stated[name]) for name in ("total", "used", "left"))
     exact, rule = stated["exact_counts"], CompositionRule(stated["composition"])
@@ -170,7 +170,7 @@ def _budget(manifest: dict[str, Any], mechanism: Plan[Any]) -> Finding:
 
 
 def _page(folder: Path, manifest: dict[str, Any], mechanism: Plan[Any]) -> tuple[str, Callable[[], Finding]]:
-    """The page is what this version of Tacit makes of the manifest and the tables, to the letter."""
+    """Check that the page is, to the letter, what this version makes of the manifest and the tables."""
 
     def same() -> Finding:
         manifests.require_plain(folder / PAGE)

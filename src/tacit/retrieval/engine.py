@@ -53,7 +53,7 @@ class SearchEngine(Protocol):
     """Ranks the documents of a corpus for a query."""
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """At most ``k`` documents, best first; none for a query without words."""
+        """Find at most ``k`` documents, best first; none for a query without words."""
         ...
 
 
@@ -113,7 +113,7 @@ class EmbeddedEngine:
         return int(self._searcher.num_docs)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """At most ``k`` documents with any of the query's words, best first."""
+        """Find at most ``k`` documents with any of the query's words, best first."""
         terms = [word.removesuffix("'s") for word in words(query)]
         if not terms or k < 1:
             return []

@@ -100,7 +100,7 @@ class LogFigures:
 
     @property
     def doubt(self) -> str:
-        """Why this is hardly a log of what people searched; empty when nothing speaks against it."""
+        """Explain why this is hardly a log of what people searched; empty when nothing speaks against it."""
         if self.records < _FEWEST_TO_JUDGE:
             return ""
         if self.phrases > 0.5:
@@ -258,7 +258,7 @@ def _take_in(
 def _no_record(
     report: ImportReport, sources: Sequence[tuple[Source, Reader]], options: ImportOptions
 ) -> LogError:
-    """No line was a record: say why they were not."""
+    """Explain that no line was a record, and why."""
     why = hint = ""
     for file, read in zip(report.files, sources, strict=False):
         if file.bad.total:  # the first will do

@@ -112,7 +112,7 @@ class LogStatistics(Displayed):
         return self.queries / self.sessions
 
     def rows(self) -> list[tuple[str, str]]:
-        """Each figure by name, as a person reads it."""
+        """List each figure by name, as a person reads it."""
         names = ("records", "users", "queries", "distinct_queries", "clicks", "sessions")
         found = [(name.replace("_", " "), f"{getattr(self, name):,}") for name in names]
         exponent = self.zipf_exponent

@@ -70,7 +70,7 @@ class FlatColumns:
         return tuple(self.text(name, place) for place in range(begin, end))
 
     def each_text(self, name: str) -> Iterator[str]:
-        """All rows of a column of texts, several times as fast as one by one."""
+        """Iterate over all rows of a column of texts, several times as fast as one by one."""
         bounds = self.array(f"{name}.texts")
         for first in range(0, len(bounds) - 1, _ROWS):
             part = bounds[first : first + _ROWS + 1]
@@ -214,7 +214,7 @@ class WordNet:
 
     @property
     def vocabulary(self) -> list[str]:
-        """All nouns and noun phrases, sorted."""
+        """List all nouns and noun phrases, sorted."""
         return list(self._word_row)
 
     def lemma(self, word: str) -> str | None:

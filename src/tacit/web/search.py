@@ -81,7 +81,7 @@ def fuse(
 
 
 def _held(query: str, results: Sequence[interface.SearchResult]) -> float:
-    """How much of a query the first results of an engine hold on average; never nothing."""
+    """Compute how much of a query the first results of an engine hold on average; never nothing."""
     asked = [plural_forms(word) for word in words(query) if word not in STOP_WORDS]
     first = [set(words(f"{one.title} {one.snippet}")) for one in results[:_LOOKED_AT]]
     held = sum(not forms.isdisjoint(said) for said in first for forms in asked)
@@ -306,7 +306,7 @@ class SearchService:
         return AnswerBatch(tuple(turns), fused, plain)
 
     async def _take(self, turn: EngineTurn, page: FoundPage, wanted: interface.Wanted) -> None:
-        """One engine's turn. The ledger's entry is on the disk before the request is made up."""
+        """Take one engine's turn. The ledger's entry is on the disk before the request is made up."""
         engine, query = turn.engine, page.query
         if engine.carriage is interface.Carriage.HERE:
             results = await to_thread.run_sync(self._local, query)
@@ -428,7 +428,7 @@ class _Arrangement:
         )
 
     def _reason(self, rank: int, was: int, unruled: int, alike: _Alike, rule: SiteRule | None) -> str:
-        """Why a result stands where it does: what follows from its move, never against it."""
+        """Explain why a result stands where it does: what follows from its move, never against it."""
         parts = []
         if rule is not None:
             parts.append(f"Your rule: {rule.action} {rule.pattern}.")

@@ -129,7 +129,7 @@ def write_story(demo: Path, person: Searcher, query: str, ran: Mapping[str, Mapp
 
 
 def _device(profile: Path, person: Searcher, query: str) -> dict[str, Any]:
-    """What goes out with the query, and with all of the person's queries."""
+    """Show what goes out with the query, and with all of the person's queries."""
     with Guard(profile) as guard:
         sent = {each: guard.preview(each).names for each in person.queries}
         sensitive = {topic for concept in guard.concepts() for topic in concept.covers}

@@ -44,7 +44,7 @@ class Suggestions:
         return sorted({phrase.lower() for phrase in self._source})
 
     def complete(self, typed: str, *, own: bool = True, limit: int = 8) -> list[str]:
-        """At most ``limit`` completions: the person's own, the most frequent first, then public ones.
+        """Suggest at most ``limit`` completions: the person's own, the most frequent first, then public.
 
         Of the public ones, queries that many asked come before words of the dictionary.
         """

@@ -54,7 +54,7 @@ wrestling|boxing|running|bicycle|garden|tree|grass|tool|paint|kitchen|bathroom|b
 
 
 def neighbouring_keys() -> npt.NDArray[np.uint8]:
-    """For each letter a to z the letters left and right of it on the keyboard."""
+    """Map each letter a to z to the letters left and right of it on the keyboard."""
     keys = np.zeros((26, 2), np.uint8)
     for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm"):
         around = row[1] + row + row[-2]  # a letter at the end of a row has its one neighbour twice
@@ -170,7 +170,7 @@ def _flatten(rows: list[list[int]]) -> tuple[Wide, Wide]:
 
 
 def _errands(wordnet: WordNet, phrases: _Phrases) -> tuple[Wide, Wide, Floats]:
-    """Each errand in three spellings: the name, name.com, www.name.com."""
+    """Spell each errand in three ways: the name, name.com, www.name.com."""
     shares = zipf(len(ERRANDS), 1.0, 3.0)
     spelled: list[int] = []
     meanings: list[int] = []

@@ -140,7 +140,7 @@ class ProfileStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes or none, as :func:`whole_transaction`; other threads wait."""
+        """Make all of the block's changes or none, as :func:`whole_transaction`; other threads wait."""
         with self._lock:
             if self.connection.in_transaction:  # part of a larger one
                 yield self.connection
@@ -294,7 +294,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def whole_transaction(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """All of the block's changes to a file or none; other processes wait.
+    """Make all of the block's changes to a file or none; other processes wait.
 
     Raises:
         TacitError: the disk is full, the file cannot be written, or another process holds it too long.

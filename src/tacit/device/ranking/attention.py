@@ -348,7 +348,7 @@ def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tu
 
 
 def _reason(rank: int, was: int, because: Sequence[ClickedPage], moved: bool) -> str:
-    """Why a result stands where it does, for its owner: in step with where it went."""
+    """Explain to its owner why a result stands where it does, in agreement with its move."""
     if not moved:
         return "Your history says nothing about this query: the engine's order stays."
     pages = " and ".join(f"“{_short(click.title or click.url)}”" for click in because[:2])

@@ -59,7 +59,7 @@ def interest_scores(
 
 
 def borda_fusion(*rankings: Sequence[int]) -> list[int]:
-    """One order from several of the same items: each gives an item a point for every item below it.
+    """Fuse several orders of the same items: each gives an item a point for every item below it.
 
     Ties go to the order of the first ranking.
     """

@@ -22,7 +22,7 @@ _ON_SCALE = 0.05
 
 
 def all_figures(found: Measurements, people: int) -> list[Figure]:
-    """Every figure, in the order of the page; on top that of a log of so many people."""
+    """Draw every figure, in the order of the page, first that of a log of so many people."""
     curves = [figure for task in found.tasks.values() for figure in _curves(found, task)]
     return [*_gains(found, people), *curves]
 

@@ -62,7 +62,7 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
 
 
 def advice(found: Measurements, people: int, released_people: float) -> str:
-    """One sentence: from which ε on which task is served with so many people."""
+    """Advise in one sentence from which ε on each task is served with so many people."""
     said: dict[tuple[float, str], list[str]] = {}
     for name, task in found.tasks.items():
         judged = verdict(found, name, released_people)
@@ -86,7 +86,7 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
 
 
 def counted(people: int) -> str:
-    """How many people, in words."""
+    """Write how many people there are, in words."""
     return "1 person" if people == 1 else f"{people:,} people"
 
 

@@ -161,7 +161,7 @@ class Measurements:
         return f"Measurements({len(self.results):,} of {len(self.settings):,} settings)"
 
     def of(self, task: str, measure: str) -> dict[str, Measurement]:
-        """One measure by setting."""
+        """Select one measure by setting."""
         return {r.setting: r for r in self.results if (r.task, r.measure) == (task, measure)}
 
     @cached_property
@@ -194,7 +194,7 @@ class Measurements:
         ]
 
     def best_at(self, task: str) -> dict[float, tuple[str, Measurement]]:
-        """At each ε tried, the mechanism whose release serves best."""
+        """Find at each ε tried the mechanism whose release serves best."""
         found: dict[float, tuple[str, Measurement]] = {}
         for mechanism, epsilon, result in sorted(self.at_budgets(task), key=lambda each: each[1]):
             if epsilon not in found or result.value > found[epsilon][1].value:

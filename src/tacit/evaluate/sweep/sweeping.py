@@ -95,7 +95,7 @@ class SweepPlan:
 
     @property
     def ks(self) -> set[int]:
-        """Every k of k-query anonymity among the settings."""
+        """List every k of k-query anonymity among the settings."""
         return {setting.options["k"] for setting in self.settings if "k" in setting.options}
 
     @property
@@ -323,7 +323,7 @@ class _Releases:
 
 
 def counted_alike(setting: ReleaseSetting, plan: Plan[Any]) -> Any:
-    """What a mechanism's counting depends on: its options but ε and δ, and how it bounds contributions."""
+    """Identify what a mechanism's counting depends on: its options but ε and δ, and its bounds."""
     options = sorted((n, v) for n, v in setting.options.items() if n not in ("epsilon", "delta"))
     bounds = [(part.table, part.columns, part.contribution) for part in plan.schedule.parts]
     return setting.mechanism, options, bounds

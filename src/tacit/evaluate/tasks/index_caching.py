@@ -158,7 +158,7 @@ class IndexCachingTrial:
         }
 
     def _hits(self, keywords: Mapping[str, float], *, alone: bool) -> NDArray[np.float64]:
-        """For each test search the share of its keywords that these choose into memory."""
+        """Compute for each test search the share of its keywords that these choose into memory."""
         kept = pa.array(list(self._lists.chosen(keywords, self._cache, alone=alone)), pa.string())
         inside = np.asarray(pc.is_in(self._words.dictionary, value_set=kept)).astype(np.bool_)
         hit = inside[np.asarray(self._words.indices)]

@@ -67,7 +67,7 @@ class SessionSearchTrial:
         self._engine = self._reranked(ReleasedData({}), np.arange(len(self._sessions)))
 
     def _known(self, test: LogPart, unit_of: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """For each search the clicks of its session on its query: search, url, rank."""
+        """Collect for each search the clicks of its session on its query: search, url, rank."""
         clicks, size = test.clicks, len(test.queries)
         keys = unit_of[clicks.session] * size + clicks.query if test.sessions else clicks.query
         order = np.argsort(keys, kind="stable")

@@ -51,7 +51,7 @@ class StatisticsTrial:
         self._behind = np.asarray(shares.take(pc.fill_null(known, len(public))))
 
     def measure(self, released: ReleasedData) -> Measures:
-        """How much of the histogram of queries is told, by the release and the public list."""
+        """Measure how much of the histogram of queries the release and the public list tell."""
         found, counts = released.queries.find(self._queries), released.query_counts
         shown = np.append(counts, 0.0)[found] / max(counts.sum(), 1.0)  # -1, the last, is what is not told
         mixed = (np.minimum(self._true, w * shown + (1 - w) * self._behind).sum() for w in _PARTS)

@@ -60,7 +60,7 @@ class Phrases:
         return first * len(self._vocabulary) + second
 
     def cut(self, queries: pa.Array) -> tuple[Numbers, pa.Array]:
-        """All phrases of all queries in order: whose they are, and their words."""
+        """Cut all queries, in order, into phrases: whose they are, and their words."""
         query, listed = _words(queries)
         word = self._vocabulary.find(listed)
         begins = np.ones(len(word), np.bool_)
@@ -72,7 +72,7 @@ class Phrases:
 
 
 def _words(queries: pa.Array) -> tuple[Numbers, pa.Array]:
-    """All words of all queries in order, with whose they are."""
+    """List all words of all queries in order, with whose they are."""
     lists = pc.utf8_split_whitespace(queries)
     words = lists.flatten()
     there = pc.not_equal(words, "")
@@ -105,7 +105,7 @@ class _Best:
         return cls(pairs.row[kept], pairs.column[kept], ratio[kept], pairs.weight[kept])
 
     def seconds(self, wanted: Numbers) -> Iterable[tuple[int, int, Score]]:
-        """For each wanted number in turn its place, and what may stand for it, with the score."""
+        """Find for each wanted number in turn its place, and what may stand for it, with the score."""
         begins = np.searchsorted(self.first, wanted)
         place, source = ranges(begins, np.searchsorted(self.first, wanted, side="right") - begins)
         scores = zip(self.ratio[source].tolist(), self.count[source].tolist(), strict=True)

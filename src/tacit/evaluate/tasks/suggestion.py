@@ -81,7 +81,7 @@ class SuggestionTrial:
         return {"people and words": self._by_people(released, numbers)}
 
     def _by_people(self, released: logs.ReleasedData, numbers: logs.Numbers) -> Ranked:
-        """By people who asked it later, the query's own words, and popularity."""
+        """Order by people who asked it later, the query's own words, and popularity."""
         own = numbers[self._own][self._distinct]
         follows = released.follows
         known = np.flatnonzero(own < len(released.queries))

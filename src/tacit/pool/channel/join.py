@@ -310,7 +310,7 @@ def create_pool(
 
 
 def token_challenge(join: JoinFile, period: int) -> bytes:
-    """What a token of a period is good for: this pool, and this period alone."""
+    """Return what a token of a period is good for: this pool, and this period alone."""
     context = hashlib.sha256(f"{join.identities['pool']} {period}".encode()).digest()
     issuer, origin = (urlsplit(address or "").netloc for address in (join.issuer, join.pool))
     return challenge(issuer, origin, context)

@@ -224,7 +224,7 @@ class KeyConfiguration:
 
 
 def read_key_configuration(data: bytes) -> KeyConfiguration | None:
-    """One configuration; None where its key or all its suites are of a kind not spoken here."""
+    """Read one configuration; None if its key or all its suites are of a kind not supported here."""
     if len(data) < 3 + _KEY_LENGTH + 2:
         raise InputError("a key configuration ends too early.")
     identifier, kem = struct.unpack_from(">BH", data)

@@ -149,7 +149,7 @@ class BlindSigner:
 
 
 def challenge(issuer: str, origin: str, context: bytes = b"") -> bytes:
-    """What a token is good for: an issuer's, at an origin, in a context (RFC 9577, section 2.1.1)."""
+    """Return what a token is good for: an issuer's, at an origin, in a context (RFC 9577, section 2.1.1)."""
     whose, where = (struct.pack(">H", len(name)) + name for name in (issuer.encode(), origin.encode()))
     return _TYPE + whose + bytes([len(context)]) + context + where
 
@@ -181,7 +181,7 @@ class PendingToken:
 
 
 def token_input(key: VerifyingKey, asked: bytes, nonce: bytes) -> bytes:
-    """What is signed of a token for the challenge ``asked`` (RFC 9578, section 6.1)."""
+    """Return what is signed of a token for the challenge ``asked`` (RFC 9578, section 6.1)."""
     return _TYPE + nonce + hashlib.sha256(asked).digest() + key.identifier
 
 

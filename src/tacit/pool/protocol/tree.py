@@ -150,7 +150,7 @@ class LookAhead:
 
 
 def headroom(k: int) -> int:
-    """How many people a node must hold to be opened: k + 2.2 √k.
+    """Return how many people a node must hold to be opened: k + 2.2 √k.
 
     It must find k of them again a window later, and the number fluctuates by about its root.
     """
@@ -221,7 +221,7 @@ class Tree:
 
     @cached_property
     def paths(self) -> Mapping[int, tuple[int, ...]]:
-        """For each leaf, the nodes that contain it: from the leaf up to the root."""
+        """List for each leaf the nodes that contain it, from the leaf up to the root."""
         return {leaf: self.above(leaf) for leaf in self.leaves}
 
     def above(self, node: int) -> tuple[int, ...]:
@@ -258,7 +258,7 @@ class Tree:
         return hashlib.sha256(json.dumps(self.as_dict()).encode()).hexdigest()
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is published; :meth:`parse` reads it."""
+        """Return the tree as it is published; :meth:`parse` reads it."""
         return {
             "version": VERSION,
             "template": self.template.digest,
@@ -373,7 +373,7 @@ def _shares(part: Mapping[str, Any] | list[Any], weight: float) -> list[float]:
 
 
 def losses(corners: Corners, template: Template) -> tuple[Floats, Floats]:
-    """What each region loses: its information loss IL and its normalised certainty penalty NCP.
+    """Compute what each region loses: its information loss IL and its normalised certainty penalty NCP.
 
     IL(d') = (S(d') - 1) / S(D) is the share of all records in the region, less one (eq. 1); NCP the mean
     share of each attribute's width that it covers. IL is a share of volume: 5 % of it over eight attributes

@@ -232,6 +232,6 @@ class SealedFront:
 
 
 def _problem(text: str) -> Response:
-    """As RFC 9458, section 5.3, has it for keys."""
+    """Answer as RFC 9458, section 5.3, requires for keys."""
     content = {"type": "https://iana.org/assignments/http-problem-types#ohttp-key", "title": text}
     return JSONResponse(content, 400, HEADERS, "application/problem+json")

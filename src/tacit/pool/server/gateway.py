@@ -132,7 +132,7 @@ class SharedState:
 
 
 def _question(template: Template, opened: bytes) -> dict[str, Any]:
-    """What a sealed text asks the engine."""
+    """Read what a sealed text asks the engine."""
     unpack = zlib.decompressobj()
     packed = oblivious.read_request(opened).content
     try:

@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS given (
 
 
 def account_digest(secret: str) -> str:
-    """What an issuer keeps of an account."""
+    """Hash an account for an issuer, which keeps nothing else of it."""
     return hashlib.sha256(f"tacit pool account {secret}".encode()).hexdigest()
 
 

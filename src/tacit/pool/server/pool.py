@@ -442,7 +442,7 @@ class _Worker:
 
 
 def _answer(found: Mapping[str, Any]) -> log.Answer | None:
-    """What the gateway said; None if it cannot be understood."""
+    """Read what the gateway answered; None if it cannot be understood."""
     try:
         session, moment = str(found["session"]), float(found["time"])
         if found["answer"] == "Unreadable":

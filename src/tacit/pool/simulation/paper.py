@@ -57,7 +57,7 @@ class _PaperRun:
         self.measured: list[tuple[float, ...]] = []
 
     def window(self, begin: float, end: float) -> None:
-        """One window: people join, ask, and groups are split for the next."""
+        """Carry out one window: people join, ask, and groups are split for the next."""
         stream = self.stream
         there = (stream.begin < end) & (stream.end > begin)
         new = there & (stream.begin >= begin)

@@ -185,7 +185,7 @@ def draw_stream(
 
 
 def _sessions(setting: SimulationSetting, random: np.random.Generator) -> tuple[int, Numbers, Floats, Floats]:
-    """How many people, and the sessions: whose, from when, until when."""
+    """Draw how many people there are, and the sessions: whose, from when, until when."""
     if not setting.people:  # people arrive, stay once and leave; the day has begun when the pool opens
         early = setting.stay + 6 * math.sqrt(STAY_VARIANCE)
         number = int(random.poisson(setting.arrivals * (setting.length + early)))

@@ -94,7 +94,7 @@ class AnonymityAudit:
 
     @property
     def holds(self) -> bool:
-        """No sender of a guarded entry is k-identified."""
+        """Check that no sender of a guarded entry is k-identified."""
         return self.identified == 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class AnonymityAudit:
 
 
 def companions(log: AuditedLog, k: int, window: float) -> Numbers:
-    """For each entry, how many people (up to k) asked under a d' that matches d; the entry's own d' first."""
+    """Count for each entry the people (up to k) who asked under a d' that matches d; its own d' first."""
     corners, region = np.unique(np.hstack([log.low, log.high]), axis=0, return_inverse=True)
     low, high = np.hsplit(corners, 2)
     order = np.lexsort((log.time, region.ravel()))

@@ -56,7 +56,7 @@ class Parts:
 
 
 def parts_of_events(events: Iterable[Event] | Mapping[Event, int], times: int = 1) -> Parts:
-    """What so many of these events are made of, each named once or with how many of it there are."""
+    """List what so many of these events are made of, each once or with how many of it there are."""
     counts: Counter[tuple[Fraction, int]] = Counter()
     gathered = [Fraction(0), Fraction(0)]
     for event, number in Counter(events).items():
@@ -120,7 +120,7 @@ class RenyiFilter:
 
     @classmethod
     def of(cls, epsilon: float, delta: float) -> RenyiFilter:
-        """α is the one under which most Gaussian noise fits: it depends on the budget alone."""
+        """Choose the α under which most Gaussian noise fits: it depends on the budget alone."""
         best = max((_limit(epsilon, delta, alpha) / alpha, alpha) for alpha in _ORDERS)[1]
         return cls(best, max(0.0, _limit(epsilon, delta, best)), delta / 2)
 
@@ -314,7 +314,7 @@ class Account:
 
     @cached_property
     def _counted(self) -> Counter[Event]:
-        """How many there are of each event charged: a ledger has many, and few that differ."""
+        """Count each different event charged: a ledger has many, and few that differ."""
         return Counter(self.charged)
 
     def _filter(self) -> RenyiFilter:

@@ -33,7 +33,7 @@ class Event(Protocol):
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; :func:`event_from_dict` reads it back."""
+        """Return the event for JSON; :func:`event_from_dict` reads it back."""
         ...
 
 

@@ -174,7 +174,7 @@ class LossDistribution:
     infinite: float = 0.0
 
     def losses(self) -> Masses:
-        """Each not below the true one."""
+        """Return the losses, each not below the true one."""
         places = float(self.start) + float(self.unit) * np.arange(self.masses.size)
         return np.asarray(places + (np.abs(places) + abs(float(self.start))) * 4 * _ULP)
 

@@ -115,7 +115,7 @@ class Traces:
 
     @classmethod
     def of(cls, log: Traces | str | Path, key: bytes = b"") -> Traces:
-        """Those of a log, unless they are known."""
+        """Return the traces of a log, read unless they are known."""
         return log if isinstance(log, Traces) else cls(log, key)
 
     @cached_property
@@ -152,7 +152,8 @@ class Traces:
         return self._openings(salt)[-1]
 
     def begins_as(self, salt: bytes, fingerprint: str) -> bool:
-        """Whether the log of this fingerprint is the beginning of this; every log begins as the empty one."""
+        """Check whether the log of this fingerprint is the beginning of this; every log begins as the empty
+        one."""
         # all of them, so that the time taken tells nothing either
         return sum(hmac.compare_digest(opening, fingerprint) for opening in self._openings(salt)) > 0
 
@@ -168,7 +169,7 @@ class Traces:
 
     @property
     def sketch(self) -> Sketch:
-        """What the register keeps of the log."""
+        """Make what the register keeps of the log."""
         return Sketch(self._level, tuple(sorted(self._read[1])[:MARKS]))
 
     def shows(self, sketches: Iterable[Sketch]) -> list[bool]:
@@ -189,5 +190,5 @@ class Traces:
 
 
 def _bound(level: int) -> int:
-    """Below it lie the hashes of the seconds that stay."""
+    """Return the bound below which the hashes of the seconds that stay lie."""
     return 1 << (32 - level)

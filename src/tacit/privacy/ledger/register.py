@@ -122,7 +122,7 @@ class Register:
         return key
 
     def all(self) -> list[Known]:
-        """Every ledger that is known, the oldest first."""
+        """List every ledger that is known, the oldest first."""
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT id, path, head, entries FROM ledgers ORDER BY opened, id"
@@ -130,7 +130,7 @@ class Register:
         return [Known(row[0], Path(row[1]), *row[2:]) for row in rows]
 
     def traces(self, log: str | Path) -> Traces:
-        """What ``log`` is known by in this register."""
+        """Return what ``log`` is known by in this register."""
         ahead, key = self._ahead, self._key()
         return ahead if ahead is not None and ahead.is_of(log, key) else Traces(log, key)
 

@@ -245,7 +245,7 @@ class _GaussianSampler:
     def _keeps(
         self, blocks: NDArray[np.int64], rest: NDArray[np.int64], source: RandomSource
     ) -> NDArray[np.bool_]:
-        """Each with probability exp(-(2qMr + r²)/(2σ²)).
+        """Keep each draw with probability exp(-(2qMr + r²)/(2σ²)).
 
         Since 1 - y ≤ exp(-y), a uniform number under 1 - y is kept without a look at the exponential.
         """

@@ -78,7 +78,7 @@ def verdict_of(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> ReleaseVerd
 
 
 def following(mechanism: Plan[Any], manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from the rest of a manifest: the verdict, and the fields of registries of deployments."""
+    """Derive from the rest of a manifest the verdict and the fields of registries of deployments."""
     verdict, promise = verdict_of(mechanism, manifest), mechanism.guarantee
     about, budget = manifest["about"], manifest["budget"]
     private = mechanism.mechanism.private

@@ -94,7 +94,7 @@ def _beliefs(total: Guarantee, exact: int) -> tuple[list[str], list[list[str]]]:
 
 
 def usual_error(scale: float) -> int:
-    """What noise of this scale exceeds in size at most once in 20 times."""
+    """Compute what noise of this scale exceeds in size at most once in 20 times."""
     return smallest(lambda size: 2 * survival(scale, size + 1) <= 0.05) if scale else 0
 
 

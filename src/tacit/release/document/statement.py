@@ -94,7 +94,7 @@ def _by_name(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stated(mechanism: Plan[Any], words: Sequence[str], paper: Any) -> dict[str, Any]:
-    """What a plan and a guarantee state alike."""
+    """State what a plan and a guarantee have in common."""
     return {
         "mechanism": mechanism.name,
         **_guarantee_document(mechanism.guarantee),

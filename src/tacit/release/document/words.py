@@ -64,12 +64,12 @@ class ReleaseVerdict:
 
     @property
     def sentence(self) -> str:
-        """All that is said below the headline."""
+        """Write all that is said below the headline."""
         return " ".join(self.sentences)
 
     @property
     def sure(self) -> str:
-        """How sure one can become, to follow "can be"."""
+        """Write how sure one can become, to follow "can be"."""
         if self.strength is Strength.NONE:
             return "certain"
         if self.after > 0.999:

@@ -28,7 +28,7 @@ _PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
 
 
 def held_in(log: Any, kind: HeldItem) -> tuple[Any, Sequence[str]]:
-    """A table with ``user`` and the columns that make a key, and the names of these columns."""
+    """Make a table with ``user`` and the columns that make a key, and name these columns."""
     if kind is HeldItem.SESSIONS:
         return _prefixes(log), _PLACES
     item = Item(kind.value)
@@ -36,7 +36,7 @@ def held_in(log: Any, kind: HeldItem) -> tuple[Any, Sequence[str]]:
 
 
 def _prefixes(log: Any) -> Any:
-    """The first two, three … queries of each session; places after the end are empty text."""
+    """List the first two, three … queries of each session; places after the end are empty text."""
     sessions = bounded_sessions(searches_of(log), _ALL, SEQUENCE, Choice.FIRST)
     parts = []
     for length in range(2, SEQUENCE + 1):
@@ -126,13 +126,13 @@ def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
 
 
 def _unfolded(holders: pa.Array, first: int) -> NDArray[np.int64]:
-    """Each pair of an item, numbered from ``first``, and a holder as one number, the fastest to sort."""
+    """Pack each pair of an item (from ``first``) and a holder into one number, the fastest to sort."""
     held = np.repeat(np.arange(first, first + len(holders)), np.diff(np.asarray(holders.offsets)))
     return np.asarray(holders.flatten()).astype(np.int64) << 32 | held
 
 
 def _grouped(parts: list[NDArray[np.int64]], words: NDArray[np.uint8]) -> Holdings:
-    """Pairs by holder, each holder's in the order of their numbers, each once."""
+    """Group pairs by holder, each holder's in the order of their numbers, each once."""
     pairs = np.concatenate([np.zeros(0, np.int64), *parts])
     parts.clear()
     pairs.sort()

@@ -85,7 +85,7 @@ def plan_rounds(
     listed: int = 0,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> AdaptiveRounds:
-    """The schedule that costs at most (ε, δ), for k₀ items ``held`` and so many keys of a public list."""
+    """Plan the schedule that costs at most (ε, δ), for k₀ items ``held`` and so many listed keys."""
     too_small = InfeasibleError(
         f"a delta of {delta!r} is too small for rounds of noise at epsilon {epsilon!r}.",
         "Give a larger delta.",
@@ -135,7 +135,7 @@ def require_small(schedule: AdaptiveRounds | SeriesRounds, epsilon: float, delta
 
 
 def least_sigma(moved: int, mu: float, share: float) -> int:
-    """The least whole σ with moved/(σ² - η²) ≤ share·μ², ``moved`` a squared norm."""
+    """Find the least whole σ with moved/(σ² - η²) ≤ share·μ², ``moved`` a squared norm."""
     needed = moved / (Fraction(mu) ** 2 * Fraction(share)) + ROUNDING**2
     sigma = math.isqrt(math.ceil(needed))
     return sigma if sigma**2 >= needed else sigma + 1
@@ -160,7 +160,7 @@ def grain_of(width: float) -> int:
 
 
 def _with_threshold(schedule: AdaptiveRounds, r: int, allowed: float) -> AdaptiveRounds:
-    """The least threshold (to one part in 10^6 of the noise) at which k₀·p_r is at most ``allowed``."""
+    """Plan the least threshold (to one part in 10^6 of the noise) at which k₀·p_r is at most ``allowed``."""
     width = _width(schedule, r)
     weight = ONE * sum(step.coefficient for step in schedule.rounds[:r])
     step = schedule.rounds[r - 1]
@@ -177,7 +177,7 @@ def _with_threshold(schedule: AdaptiveRounds, r: int, allowed: float) -> Adaptiv
 
 
 def _with_steering(schedule: AdaptiveRounds, r: int, shape: RoundsLayout) -> AdaptiveRounds:
-    """From the standing after round ``r`` to the weight in the next."""
+    """Plan the steps from the standing after round ``r`` to the weight in the next."""
     width = _width(schedule, r)
     step = schedule.rounds[r - 1]
     tau = (r - 1) / (shape.rounds - 2) if shape.rounds > 2 else 1.0
@@ -199,7 +199,7 @@ def _with_steering(schedule: AdaptiveRounds, r: int, shape: RoundsLayout) -> Ada
 
 
 def _with_public_keys(schedule: AdaptiveRounds, listed: int, shape: RoundsLayout) -> AdaptiveRounds:
-    """Thresholds that noise alone seldom passes, and less weight for keys that are not on the list."""
+    """Plan thresholds that noise alone seldom passes, and less weight for keys that are not on the list."""
     z = -float(ndtri(shape.spurious / (len(schedule.rounds) * listed)))
     thresholds = []
     for r in range(1, len(schedule.rounds) + 1):
@@ -233,7 +233,7 @@ _STEPS_DOWN = 4
 def plan_single(
     epsilon: float, delta: float, held: int, *, neighbours: Neighbours = Neighbours.ADD_REMOVE
 ) -> SingleCount:
-    """The least threshold, and for it the noise that lies highest, at a cost of (ε, δ)."""
+    """Plan the least threshold, and for it the noise that lies highest, at a cost of (ε, δ)."""
     scale = noise_for(held * neighbours.users_changed, epsilon)
     a, step = math.exp(-1 / scale), -math.expm1(-1 / scale)
     lowest, highest = a / (1 + a), 1 / (1 + a)
@@ -258,7 +258,7 @@ def plan_single(
 
 
 def _rounded(upward: float, lowest: float) -> float:
-    """Down to nine digits; never below the least there may be, which is rounded up."""
+    """Round down to nine digits; never below the least there may be, which is rounded up."""
     down = math.floor(upward * _DIGITS - 1e-3) / _DIGITS
     return max(down, math.ceil(lowest * _DIGITS + 1e-3) / _DIGITS)
 

@@ -62,16 +62,16 @@ _COUNTED = pa.schema([("item", pa.binary()), ("count", pa.int64())])
 
 @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
 def unhex(text: str) -> bytes:  # type: ignore[empty-body]
-    """The bytes that hexadecimal digits say."""
+    """Convert hexadecimal digits to bytes."""
 
 
 @ibis.udf.scalar.builtin(name="hex")  # type: ignore[untyped-decorator]
 def digits(given: bytes) -> str:  # type: ignore[empty-body]
-    """The hexadecimal digits of bytes."""
+    """Convert bytes to hexadecimal digits."""
 
 
 def name_of(engine: Engine, of: str, *texts: Any) -> Any:
-    """128 bits in the place of texts: of n different ones two are alike with a chance of n²/2^129 at most."""
+    """Name texts by 128 bits: of n different ones two are alike with a chance of n²/2^129 at most."""
     said = ibis.literal(f"{engine.naming} {of}")
     for text in texts:
         said = said + text.length().cast("string") + ":" + text
@@ -110,7 +110,7 @@ class NamedHeld:
         return found, FoundNames.read(self.engine, self.keys, names)
 
     def _cut(self, pairs: Any, held: int) -> Any:
-        """At most ``held`` pairs a user: those of the largest scores, by lot if alike; kept."""
+        """Select at most ``held`` pairs a user: those of the largest scores, by lot if alike; kept."""
         sizes = pairs.group_by("user").aggregate(size=pairs.count())
         most = self.engine.table(sizes.aggregate(most=sizes["size"].max()))["most"][0].as_py()
         if (most or 0) <= held:
@@ -137,7 +137,7 @@ class NamedHeld:
     def _found(
         self, rounds: schedules.AdaptiveRounds, source: RandomSource
     ) -> tuple[list[bytes], SelectedItems]:
-        """What the rounds find, in the order of names, with counts where there is a tally."""
+        """Carry the rounds out; what they find in the order of names, with counts where there is a tally."""
         engine = self.engine
         score = _score(rounds, self.pairs)
         left = self._cut(self.pairs.select("user", "item", "listed", score=score), rounds.held)
@@ -167,7 +167,7 @@ class NamedHeld:
         return names, SelectedItems(np.arange(len(names)), nothing, np.zeros(0), below)
 
     def _first_totals(self, rounds: schedules.AdaptiveRounds, valued: Any) -> Any:
-        """Every item and its weight in the first round; those of the public list, held or not."""
+        """Sum every item's weight in the first round; those of the public list, held or not."""
         described = valued.group_by("item").aggregate(score=valued.score.max(), listed=valued.listed.any())
         totals = described.join(_totals(valued), "item")
         if self.listed is not None:
@@ -208,7 +208,7 @@ def _whole(number: int) -> Any:
 
 
 def _of(source: RandomSource, purpose: str, names: Sequence[bytes]) -> RandomSource:
-    """The bits of these items for a purpose, where the source has a key; else its one stream."""
+    """Return the bits of these items for a purpose, where the source has a key; else its one stream."""
     return source.addressed(purpose, names) if isinstance(source, KeyedRandomness) else source
 
 
@@ -225,12 +225,12 @@ def _score(rounds: schedules.AdaptiveRounds, items: Any) -> Any:
 
 
 def _squares(pairs: Any) -> Any:
-    """Σv² of each user."""
+    """Sum v² for each user."""
     return pairs.group_by("user").aggregate(square=(pairs.value * pairs.value).sum().cast(_WHOLE))
 
 
 def _totals(pairs: Any, least: int = 0) -> Any:
-    """Every item's weight: the sum of ⌊√(v²·2^32 / max(Σv², least))⌋ over its holders, exact.
+    """Sum every item's weight, ⌊√(v²·2^32 / max(Σv², least))⌋ over its holders, exactly.
 
     Doubles give the root but for one, and products of whole numbers below 2^63 put it right, whatever an
     engine makes of a division.
@@ -250,7 +250,7 @@ def _totals(pairs: Any, least: int = 0) -> Any:
 def _stood(
     rounds: schedules.AdaptiveRounds, number: int, source: RandomSource, batch: pa.RecordBatch
 ) -> pa.Table:
-    """Items after a round, by their own noisy numbers alone: the found, and those that go on."""
+    """Select items after a round, by their own noisy numbers alone: the found, and those that go on."""
     step = rounds.rounds[number - 1]
     names = batch.column("item")
     own = _of(source, f"round {number}", names.to_pylist())
@@ -268,7 +268,7 @@ def _stood(
 def _published_once(
     selection: schedules.SingleCount, source: RandomSource, batch: pa.RecordBatch
 ) -> pa.Table:
-    """Items whose noisy count is published, and that count."""
+    """Select items whose noisy count is published, and that count."""
     names = batch.column("item")
     numbers = noisy_once(
         selection, np.asarray(batch.column("count")), _of(source, "compared", names.to_pylist())
@@ -295,7 +295,7 @@ class FoundNames:
         return cls(tables)
 
     def of_kind(self, table: str, items: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the found are keys of this table."""
+        """Select the found that are keys of this table."""
         return np.isin(items, np.asarray(self.tables[table]["place"]))
 
     def keys(self, table: str, items: NDArray[np.int64]) -> pa.Table:

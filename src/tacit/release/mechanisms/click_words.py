@@ -123,7 +123,7 @@ def steps(plan: ClickPlan) -> Sequence[prose.DescribedStep]:
 
 
 def paper_figure(plan: ClickPlan) -> prose.PaperFigure:
-    """What the thesis prints: Theorem 1 (eq. 3.4), with the transition term of Table 3.10 where asked for."""
+    """Compute what the thesis prints: Theorem 1 (eq. 3.4), or with Table 3.10's transition term."""
     asked = plan.mechanism
     prose.require_noise(*(noise.scale for noise in plan.schedule.noises()))
     K = plan.queries.above if asked.threshold is None else asked.threshold

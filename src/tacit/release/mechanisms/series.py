@@ -84,7 +84,7 @@ class Series(Mechanism):
         return find_series(folder)
 
     def plan(self) -> SeriesPlan:
-        """All rounds and counts of the period for ε and δ, or as given."""
+        """Lay out all rounds and counts of the period for ε and δ, or as given."""
         from tacit.release.mechanisms.series_planner import plan_series
         from tacit.release.planning import laid_out_for
 

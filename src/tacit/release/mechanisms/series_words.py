@@ -17,7 +17,7 @@ _OPEN = DescribedStep(
 
 
 def people_by_week(plan: SeriesPlan, week: int) -> float:
-    """How many people who give a query all they have, each week, find it by this week by half."""
+    """Estimate how many people who give a query all they have, each week, find it by this week by half."""
     rounds, needed = plan.rounds, math.inf
     for q in range(1, week * rounds.per_week + 1):
         for memory, threshold in zip(rounds.memories, rounds.thresholds[q - 1], strict=True):
@@ -27,7 +27,7 @@ def people_by_week(plan: SeriesPlan, week: int) -> float:
 
 
 def figures(plan: SeriesPlan) -> dict[str, float]:
-    """How many people a query needs at the best, soon and at the end, and how far off counts are at least."""
+    """Estimate how many people a query needs, at best, soon and at the end, and how far off counts are."""
     ends = {"even_chance_at_first": 1, "even_chance_at": plan.mechanism.weeks}
     found = {name: people_by_week(plan, week) for name, week in ends.items()}
     if plan.rounds.tally is not None:

@@ -242,7 +242,7 @@ def _columns(longest: int) -> list[str]:
 
 
 def _subsequences(sessions: Any, longest: int) -> Any:
-    """Every choice of two positions and more of each session, in order: (user, query_1 … query_n)."""
+    """List every choice of two positions and more of each session, in order: (user, query_1 … query_n)."""
     import ibis
 
     names = _columns(longest)

@@ -145,7 +145,7 @@ def count_topics(
 
 
 def _placed(engine: Engine, log: Any, topics: PublishedTopics, topics_of: TopicsOf) -> Any | None:
-    """Each search that has a place: (user, time, level_1 …), ``TOP`` below the end of its path."""
+    """Select each search that has a place: (user, time, level_1 …), ``TOP`` below the end of its path."""
 
     def places(batch: pa.RecordBatch) -> pa.Table:
         queries = batch.column("query")
@@ -164,7 +164,7 @@ def _placed(engine: Engine, log: Any, topics: PublishedTopics, topics_of: Topics
 
 
 def _chosen(placed: Any, levels: int, per_user: int, take: Choice) -> Any:
-    """At most m paths a user, none with another's topic of the first level: (user, level_1 …)."""
+    """Choose at most m paths a user, none with another's topic of the first level: (user, level_1 …)."""
     chosen = bounded_within(placed, ("user",), ("level_1",), per_user, take)
     for level in range(2, levels + 1):
         group = ["user", *(f"level_{n}" for n in range(1, level))]

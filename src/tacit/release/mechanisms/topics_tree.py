@@ -83,7 +83,7 @@ class PublishedTopics(ListedTopics):
         return {"name": self.name, "topics": len(self), "sha256": self.digest, "source": self.source}
 
     def path_table(self) -> pa.Table:
-        """For each topic (``place``) those from the first level down to it, by level; ``TOP`` below it."""
+        """List for each topic (``place``) those from the first level down to it; ``TOP`` below it."""
         found = np.full((len(self), self.levels), TOP, np.int32)
         for topic in range(len(self)):
             if self.above[topic] != TOP:
@@ -244,7 +244,7 @@ def noise_variance(scale: float) -> float:
 
 
 def agreed_table(public: PublishedTopics, drawn: pa.Table, noise: float) -> pa.Table:
-    """From noisy counts alone, counts that agree, each with its standard error."""
+    """Compute from noisy counts alone counts that agree, each with its standard error."""
     place = pc.index_in(pa.array(public.labels), value_set=drawn.column("topic").combine_chunks())
     noisy = np.asarray(drawn.column("count"))[np.asarray(place)]
     variance = noise_variance(noise)

@@ -69,7 +69,7 @@ class Course:
 
     @property
     def steps_of_week(self) -> int:
-        """How many numbers a week takes: its rounds, and one for a count, taken or not."""
+        """Return how many numbers a week takes: its rounds, and one for a count, taken or not."""
         return self.rounds.per_week + 1
 
     def make_room(self, users: int, words: NDArray[np.uint8]) -> None:
@@ -171,7 +171,7 @@ class Course:
         self.found[open_items[reached]] = self.week
 
     def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
-        """What each item weighs, what it weighs at least where it is new, and for how many weeks it is."""
+        """Compute what each item weighs, the least where it is new, and for how many weeks it is."""
         weighing = self.rounds.weighing[q - 1]
         scores = np.array(self.rounds.scores)[np.clip(self.words, 1, len(self.rounds.scores)).astype(int) - 1]
         steered = np.maximum(
@@ -239,7 +239,7 @@ class Course:
         return stay
 
     def end_week(self) -> None:
-        """A week without a count takes its number all the same."""
+        """End the week; one without a count takes its number all the same."""
         if not self.ends_with_count(self.week):
             self.step += 1
 
@@ -257,11 +257,11 @@ class Course:
 
 
 def _starts(owners: NDArray[np.int32], users: int) -> Whole:
-    """Where each user's places begin, in places sorted by user."""
+    """Find where each user's places begin, in places sorted by user."""
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=users))]).astype(np.int64)
 
 
 def deviation_of(course: Course, weights: Whole) -> NDArray[np.float64]:
-    """The standard deviation of the noise in a count, in users, by the relative weight that it had."""
+    """Compute the standard deviation of a count's noise, in users, from the relative weight that it had."""
     sigma = course.rounds.tally.sigma if course.rounds.tally else 0
     return np.asarray(sigma / (256.0 * np.maximum(1, weights)))

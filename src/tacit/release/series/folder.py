@@ -111,7 +111,7 @@ class OpenSeries(Displayed):
         return int(self.to_dict()["keys"])
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``: what is published so far, and what it cost."""
+        """Return for ``--json`` what is published so far, and what it cost."""
         by_week = [_queries_in(week) for week in self.weeks]
         return {
             "folder": str(self.folder),
@@ -282,7 +282,7 @@ def open_series(
 
 
 def _planned(asked: Series | SeriesPlan, past: Path | None) -> SeriesPlan:
-    """The plan; with a log of the past, one that has a release of it."""
+    """Plan the series; with a log of the past, one that has a release of it."""
     mechanism = asked.mechanism if isinstance(asked, SeriesPlan) else asked
     if past is None and mechanism.with_history:
         raise ParameterError("the budget has a part for a log of the past.", "Name it: `history`.")
@@ -303,7 +303,7 @@ def _find_in_past(kept: KeptCourse, log: Path, scrub: bool) -> None:
 
 
 def find_series(folder: str | Path) -> OpenSeries:
-    """The series in a folder."""
+    """Open the series in a folder."""
     path = place("folder", folder)
     if not (path / ABOUT).is_file():
         raise InputError(f"there is no series in {path}.", "Open one: tacit series open DIR.")
@@ -466,7 +466,7 @@ def _write_week(folder: Path, kept: KeptCourse, order: Order, entry: Entry) -> N
 
 
 def _tables_of(kept: KeptCourse) -> Tables:
-    """What is published of the state: functions of noisy numbers alone."""
+    """Make what is published of the state: functions of noisy numbers alone."""
     course = kept.course
     found = np.flatnonzero(course.found >= 0)
 

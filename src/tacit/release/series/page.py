@@ -24,7 +24,7 @@ _WIDE, _HIGH = 600, 180
 def render_series(
     found: Mapping[str, Any], plan: SeriesPlan, weeks: Sequence[Path], last: Path | None, state: LedgerState
 ) -> str:
-    """The page as HTML, from what :meth:`OpenSeries.to_dict` and the ledger say, and the weeks' folders."""
+    """Render the page as HTML from what :meth:`OpenSeries.to_dict`, the ledger and the weeks' folders say."""
     queries = read_table(last / "queries.parquet").to_pylist() if last else []
     by_week = groupby(sorted(queries, key=itemgetter("found")), itemgetter("found"))
     newest = [row["query"] for row in queries if row["found"] == len(weeks)]

@@ -60,7 +60,7 @@ class SeriesKey:
 
     @classmethod
     def read(cls, path: Path) -> SeriesKey:
-        """The key in a file."""
+        """Read the key in a file."""
         if not path.is_file():
             raise InputError(
                 f"the key of this series is not at {path}.",
@@ -75,7 +75,7 @@ class SeriesKey:
         return hmac.digest(self._secret, use.encode(), "sha256")
 
     def users(self, names: pa.Array) -> pa.Array:
-        """Keyed hashes of users."""
+        """Hash users under the key."""
         keyed = hashlib.blake2b(key=self._for("users"), digest_size=_HASH_BYTES)
 
         def hashed(name: str) -> bytes:
@@ -86,7 +86,7 @@ class SeriesKey:
         return pa.array(map(hashed, names.to_pylist()), pa.binary(_HASH_BYTES))
 
     def mark(self, path: Path, use: str) -> str:
-        """A keyed hash of a file."""
+        """Hash a file under the key."""
         digest = hmac.new(self._for(use), digestmod="sha256")
         with path.open("rb") as file:
             while part := file.read(_CHUNK):
@@ -94,7 +94,7 @@ class SeriesKey:
         return digest.hexdigest()
 
     def encrypt(self, data: bytes) -> bytes:
-        """A file that only this key opens, under a key of its own."""
+        """Encrypt into a file that only this key opens, under a key of its own."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt = OperatingSystemRandomness().bits(_KEY_BYTES)
@@ -102,7 +102,7 @@ class SeriesKey:
         return _MAGIC + salt + cipher.encrypt(bytes(12), data, _MAGIC)
 
     def decrypt(self, path: Path) -> bytes:
-        """What was encrypted into a file; IntegrityError if it is another, damaged or cut short."""
+        """Decrypt a file; IntegrityError if it is another, damaged or cut short."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -147,7 +147,7 @@ class KeptCourse:
 
     @classmethod
     def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> KeptCourse:
-        """What was written."""
+        """Read back what was written."""
         data = key.decrypt(path)
         packed = io.BytesIO(pa.decompress(data[8:], int.from_bytes(data[:8]), "zstd", asbytes=True))
         with np.load(packed, allow_pickle=False) as arrays:
@@ -183,12 +183,12 @@ class KeptCourse:
 
 
 def words_of(texts: pa.Array) -> Any:
-    """How many words each text has, cut at 255."""
+    """Count how many words each text has, cut at 255."""
     return np.minimum(1 + np.asarray(pc.count_substring(texts, " ")), 255).astype(np.uint8)
 
 
 def _numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Any]:
-    """All names with their numbers: known ones first, and the numbers of ``named``."""
+    """Number all names: known ones first, and return the numbers of ``named``."""
     places = pc.index_in(named, value_set=known)
     new = named.filter(pc.is_null(places))
     numbers = np.array(pc.fill_null(places, -1), np.int64)

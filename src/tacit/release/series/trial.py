@@ -94,7 +94,7 @@ class Outcome:
     bias: float
 
     def delays(self, stream: AskedByWeek) -> dict[float, int | None]:
-        """How many weeks new queries took, in the middle, by the share who ask them; None for never."""
+        """Compute how many weeks new queries took (median), by the share who ask them; None for never."""
         middle: dict[float, int | None] = {}
         for share in sorted(set(stream.risers.values())):
             weeks = [int(self.found[item]) for item, of in stream.risers.items() if of == share]
@@ -144,7 +144,7 @@ def _mean(numbers: list[float]) -> float:
 
 
 def holdings(stream: AskedByWeek, first: int, last: int) -> Holdings:
-    """Who holds what in some weeks together."""
+    """Gather who holds what in some weeks together."""
     pairs = np.unique(np.concatenate(stream.weeks[first:last]), axis=0)
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=stream.users))])
     items = np.ascontiguousarray(pairs[:, 1])
@@ -152,13 +152,13 @@ def holdings(stream: AskedByWeek, first: int, last: int) -> Holdings:
 
 
 def at_end(stream: AskedByWeek, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
-    """How many queries one adaptive release of all weeks finds."""
+    """Count the queries that one adaptive release of all weeks finds."""
     rounds = plan_rounds(epsilon, delta, PER_USER, keys_only=keys_only)
     return int(select(rounds, holdings(stream, 0, len(stream.weeks)), _SOURCE).items.size)
 
 
 def weekly(stream: AskedByWeek, epsilon: float, delta: float) -> list[int]:
-    """How many different queries adaptive releases of each week find so far.
+    """Count the different queries that adaptive releases of each week find so far.
 
     μ² and what may be disclosed are shared out and add up: tighter than any rule of a ledger.
     """
@@ -173,7 +173,7 @@ def weekly(stream: AskedByWeek, epsilon: float, delta: float) -> list[int]:
 
 
 def in_units_of(rounds: SeriesRounds, share: float) -> SeriesRounds:
-    """The rounds in units of ``share`` users: how a log of so many times the users would go."""
+    """Express the rounds in units of ``share`` users: how a log of so many times the users would go."""
 
     def least(sigma: int) -> int:
         return max(ROUNDING + 1, round(sigma / share))

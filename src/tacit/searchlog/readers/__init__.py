@@ -19,7 +19,7 @@ _FIXED = ("aol", "excite", "access", *EXPORTS)
 
 
 def readers(reading: Reading | None = None) -> dict[str, Reader]:
-    """All readers by name, the surest to be recognised first."""
+    """List all readers by name, the surest to be recognised first."""
     reading = reading or Reading()
     found: list[Reader] = [
         ParquetReader(reading),

@@ -335,7 +335,8 @@ def _ended(lines: Sequence[bytes]) -> bytes:
 
 
 def _fits(layout: Layout, fields: Fields) -> npt.NDArray[np.bool_]:
-    """Which lines have as many fields as they should, or more that hold nothing (:meth:`Layout.takes`)."""
+    """Find the lines with as many fields as they should have, or more that hold nothing
+    (:meth:`Layout.takes`)."""
     width = fields.width
     fitting = np.isin(width, list(layout.widths))
     if layout.least_width is not None:

@@ -188,7 +188,7 @@ class Look:
 
     @property
     def guess(self) -> dict[str, int] | None:
-        """Which columns are which, where only one can be the user, one the query and one the time.
+        """Guess which columns are which, where only one can be the user, one the query and one the time.
 
         A wrong user would make a person of every line, so nothing is proposed where two columns could be it,
         or none.
@@ -213,7 +213,7 @@ class Look:
 
     @property
     def complaint(self) -> str:
-        """Why this is no log that is understood, to follow a statement; empty when nothing can be said."""
+        """Explain why this is no log that is understood, to follow a statement; empty if it may be one."""
         if not self.columns:
             return ": it holds no line"
         if self.delimiter is None:
@@ -226,7 +226,7 @@ class Look:
 
     @property
     def remedy(self) -> str:
-        """What would probably help; empty, or a sentence that ends with a space."""
+        """Suggest what would probably help; empty, or a sentence that ends with a space."""
         if not self.columns:
             return ""
         if self.delimiter is None:

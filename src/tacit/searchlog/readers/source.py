@@ -133,7 +133,7 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 
 def foreign(head: bytes) -> tuple[str, str] | None:
-    """What a file that begins with ``head`` is, and the way in, when it is of a known kind that is no log."""
+    """Name what a file that begins with ``head`` is, and the way in, when its known kind is no log."""
     if head.startswith(_ZIP):
         if b"[Content_Types].xml" in head or b"xl/" in head:  # of a stream: a file would have been read
             return "an Excel workbook (.xlsx)", "Name its file, or save the sheet as CSV and import that."

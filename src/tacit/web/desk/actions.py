@@ -89,7 +89,7 @@ class Shelf:
         return found
 
     def ledger_of(self, log: str) -> LedgerState | str | None:
-        """What the ledger beside a log says, if there is one, or what is wrong with it."""
+        """Read what the ledger beside a log says, if there is one, or what is wrong with it."""
         return self.ledgers.get(default_ledger(self.home / log).name)
 
     def crossing(self, release: str) -> list[tuple[str, int]]:
@@ -186,7 +186,7 @@ def price(values: Values) -> list[str]:
 
 
 def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
-    """How strong everything would protect with this release, from the ledger beside the log."""
+    """Judge how strong everything would protect with this release, from the ledger beside the log."""
     words = price(values)
     asked = {words[at].removeprefix("--"): float(words[at + 1]) for at in range(0, len(words), 2)}
     plan = mechanism_class(one(values, "mechanism"))(**asked).plan()

@@ -183,7 +183,7 @@ class EngineClient:
     async def _once(
         self, engine: EngineDescription, request: Outgoing, record: Recorder, deadline: float
     ) -> tuple[int, dict[str, str], bytes]:
-        """One transmission: recorded, sent, and its answer read up to the limit."""
+        """Make one transmission: recorded, sent, and its answer read up to the limit."""
         parts = urlsplit(request.url)
         port = parts.port or _PORTS[parts.scheme]
         url = httpcore.URL(scheme=parts.scheme, host=parts.hostname or "", port=port, target=request.target)
@@ -260,7 +260,7 @@ class EngineClient:
 
 
 def _told(body: bytes) -> str:
-    """What this device's agent in a pool says became of a query."""
+    """Report what this device's agent in a pool says became of a query."""
     with suppress(ValueError, RecursionError, AttributeError):
         return plain_text(json.loads(body).get("error"), 300) or "it does not answer."
     return "it does not answer."

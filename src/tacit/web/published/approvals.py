@@ -61,7 +61,7 @@ class Approval:
 
 
 def approvals_file(folder: Path) -> Path:
-    """Where the approvals of a release lie: beside its folder."""
+    """Return where the approvals of a release lie: beside its folder."""
     return folder.with_name(f"{folder.name}{APPROVALS}")
 
 

@@ -162,7 +162,7 @@ class _Site:
         (self.folder / name).write_text(page, "utf-8")
 
     def _explored(self) -> str:
-        """What the explorer must know of each release before its data are loaded."""
+        """List what the explorer must know of each release before its data are loaded."""
         listed = []
         for each in self.releases:
             columns = each.manifest["columns"]
@@ -280,7 +280,7 @@ def missing_periods(releases: Sequence[Crossed], now: datetime | None = None) ->
 
 
 def holes(series: str, periods: Sequence[tuple[datetime, datetime]]) -> Iterator[Missing]:
-    """What is missing between periods that ought to follow each other at their usual step."""
+    """Find what is missing between periods that ought to follow each other at their usual step."""
     if len(periods) < _FEWEST:
         return
     ordered = sorted(periods)

@@ -193,7 +193,7 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def export_everything(site: Site) -> dict[str, Any]:
-    """All that the file holds about the person, ready for JSON; the keys of engines are left out."""
+    """Export all that the file holds about the person, ready for JSON; the keys of engines are left out."""
     secrets = secrets_of([*site.engines, *engines(site.state)])
 
     def cleaned(value: Any) -> Any:

@@ -192,7 +192,7 @@ class Shield:
         return None
 
     def _cookies(self, headers: Headers) -> list[str]:
-        """All cookies of our name: one set by a neighbour must not hide the browser's own."""
+        """Return all cookies of our name: one set by a neighbour must not hide the browser's own."""
         pairs = [pair.partition("=") for pair in headers.get("cookie", "").split(";")]
         return [value.strip() for name, _, value in pairs if name.strip() == self._admission.cookie]
 

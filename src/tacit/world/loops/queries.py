@@ -110,7 +110,7 @@ def _meaning_within(state: State, lexicon: Lexicon, topic: int) -> int:
 
 @compiled
 def _name(state: State, lexicon: Lexicon, meaning: int) -> int:
-    """One of the meaning's names, by how often it is used."""
+    """Draw one of the meaning's names, by how often it is used."""
     start, stop = int(lexicon.lemma_bounds[meaning]), int(lexicon.lemma_bounds[meaning + 1])
     return int(lexicon.lemmas[pick(lexicon.lemma_weight, start, stop, uniform(state))])
 

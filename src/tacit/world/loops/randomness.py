@@ -33,7 +33,7 @@ mix = compiled(_mix)
 
 
 def streams(seed: int, users: Wide, purpose: int) -> npt.NDArray[np.uint64]:
-    """Where the streams of some users for one purpose begin."""
+    """Find where the streams of some users for one purpose begin."""
     start = _mix(np.array([seed], np.uint64) + GOLDEN) ^ (users.astype(np.uint64) * GOLDEN)
     return np.asarray(_mix(_mix(start) + np.array([purpose], np.uint64) * _FIRST))
 

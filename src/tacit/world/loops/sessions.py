@@ -60,7 +60,7 @@ MOST_SESSIONS_SHARE = 0.7
 
 @compiled
 def _first_step(state: State, has_past: bool) -> int:
-    """How a need begins."""
+    """Draw how a need begins."""
     choice = uniform(state)
     if choice < _ASKED_AGAIN and has_past:
         return _AGAIN
@@ -71,7 +71,7 @@ def _first_step(state: State, has_past: bool) -> int:
 
 @compiled
 def _next_step(state: State, mistyped: bool) -> int:
-    """How a session goes on; _NEW_NEED when with something else."""
+    """Draw how a session goes on; _NEW_NEED when with something else."""
     if mistyped and uniform(state) < _CORRECTS:
         return _CORRECT
     if uniform(state) < _NEXT_PAGE:
@@ -88,7 +88,7 @@ def _next_step(state: State, mistyped: bool) -> int:
 
 @compiled
 def _choose_topic(state: State, interests: q.Row) -> int:
-    """One of the user's interests, each about twice as likely as the next, or -1: mere curiosity."""
+    """Draw one of the user's interests, each about twice as likely as the next, or -1: mere curiosity."""
     if uniform(state) < _CURIOSITY:
         return -1
     chosen = 0
@@ -178,7 +178,7 @@ def histories(
 
 @compiled
 def page_length(results: npt.NDArray[np.int32], noun: int, page: int) -> int:
-    """How many results a page (from 0) of a noun's results has."""
+    """Return how many results a page (from 0) of a noun's results has."""
     start = page * PAGE_SIZE
     length = 0
     while length < PAGE_SIZE and start + length < DEPTH and results[noun, start + length] >= 0:
@@ -188,7 +188,7 @@ def page_length(results: npt.NDArray[np.int32], noun: int, page: int) -> int:
 
 @compiled
 def clicks_of(state: State, row: q.Row, noun: int, results: npt.NDArray[np.int32]) -> int:
-    """How many results of a submission are clicked: no more than its page shows."""
+    """Return how many results of a submission are clicked: no more than its page shows."""
     shown = page_length(results, noun, int(row[q.PAGE]))
     if row[q.KIND] == _ERRAND:
         chance = _CLICKS_ERRAND
