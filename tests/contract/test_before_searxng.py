@@ -211,8 +211,12 @@ def test_searxng_is_asked_and_its_results_are_put_in_personal_order(searxng: str
         coffee = next(one for one in found.plain if one.result.title == "coffee, java")
         text = "A hot beverage of roasted arabica coffee."
         for number in range(6):
-            read = {"url": f"https://c{number}.example/", "title": "Coffee and espresso", "snippet": text}
-            page.site.guard.clicked("coffee", read)
+            read = {
+                "url": f"https://c{number}.example/",
+                "title": "Java coffee and espresso",
+                "snippet": text,
+            }
+            page.site.guard.clicked("java", read)
         page.site.rearranged()
         client.get("/search", params={"q": "java"})
         assert len(page.site.sent.all()) == 1  # the order is new, and nobody was asked

@@ -66,6 +66,26 @@ def test_results_come_back_as_the_same_objects_with_duplicates(guard: Guard) -> 
         guard.rerank("java", ["not a result"])  # type: ignore[list-item]
 
 
+def test_results_that_no_page_explains_stay_where_the_engine_put_them(guard: Guard) -> None:
+    words = (
+        "an island of Indonesia",
+        "a programming language",
+        "fossil remains",
+        "infusion of ground coffee",
+    )
+    results = [{"url": f"u{place}", "title": "Java", "snippet": text} for place, text in enumerate(words)]
+    for number in range(6):  # near the last result, too faint to be heard
+        page = {
+            "url": f"c{number}",
+            "title": "Coffee",
+            "snippet": "A hot beverage of roasted arabica coffee.",
+        }
+        guard.clicked("coffee", page)
+    placed = guard.explain("java", results)
+    assert all("says nothing" in one.reason for one in placed)
+    assert [one.was for one in placed] == [1, 2, 3, 4]
+
+
 def test_forgetting(guard: Guard) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     numbers = [guard.clicked("java", COFFEE, time=start + timedelta(days=day)) for day in range(6)]

@@ -41,6 +41,8 @@ _Int64 = npt.NDArray[np.int64]
 
 _LARGEST_TO_MEAN = 3.0
 """About how much larger the largest similarities to a document are than the mean over all results."""
+_HEARD = 0.01
+"""The share of the attention below which a history is not heard: nothing moves that no page explains."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Attended:
         """The share of the attention that the history holds, in [0, 1]."""
         return float(self.attention.sum())
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the history says enough about the results to move any."""
+        return self.evidence >= _HEARD or (self.lift is not None and bool(self.lift.values.any()))
+
 
 class Attention:
     """Attention over a history. Not for several threads at once: it keeps scratch tables."""
@@ -146,6 +153,8 @@ class Attention:
     def order(self, attended: Attended) -> npt.NDArray[np.intp]:
         """The personal order of the results, as places in the engine's order."""
         ranks = np.arange(1, len(attended.scores) + 1)
+        if not attended.speaks:
+            return ranks - 1
         value = self.parameters.strength * attended.scores - np.log(ranks + self.parameters.steadiness)
         if attended.lift is not None:
             value = value + (1 - attended.evidence) * attended.lift.values
@@ -301,7 +310,6 @@ class PersonalOrder:
             place: [int(known[attended.documents[row]]) for row in rows] for place, rows in strongest.items()
         }
         felt = attended.lift is not None and bool(attended.lift.values.any())
-        moved = felt or attended.evidence >= 0.01
         if felt and attended.lift is not None:
             best = attended.lift.pages[np.argsort(-attended.lift.weights, kind="stable")[:_SHOWN]]
             for place in np.flatnonzero(attended.lift.values > 0).tolist():
@@ -312,7 +320,7 @@ class PersonalOrder:
                 results[place],
                 raised[place] + 1,
                 place + 1,
-                _reason(raised[place] + 1, place + 1, pages, moved),
+                _reason(raised[place] + 1, place + 1, pages, attended.speaks),
                 pages,
             )
             for place in order
@@ -347,9 +355,9 @@ def _strongest(attended: Attended, places: npt.NDArray[np.intp]) -> dict[int, tu
     return found
 
 
-def _reason(rank: int, was: int, because: Sequence[ClickedPage], moved: bool) -> str:
+def _reason(rank: int, was: int, because: Sequence[ClickedPage], speaks: bool) -> str:
     """Explain to its owner why a result stands where it does, in agreement with its move."""
-    if not moved:
+    if not speaks:
         return "Your history says nothing about this query: the engine's order stays."
     pages = " and ".join(f"“{_short(click.title or click.url)}”" for click in because[:2])
     like = f"like {pages}, which you opened" if pages else ""
