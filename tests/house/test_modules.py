@@ -5,6 +5,7 @@ Style, types, import direction and the documentation's links are checked by ``ma
 
 import ast
 import importlib
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -61,3 +62,14 @@ def test_nothing_names_the_folder_it_was_made_in() -> None:
     files = [ROOT / name for name in listed.stdout.splitlines()]
     named = [shown(path) for path in files if path.is_file() and str(ROOT).encode() in path.read_bytes()]
     assert named == []
+
+
+def test_the_architecture_names_parts_that_are_there() -> None:
+    """Every part that the page's first table puts into a room is a module or a folder of that room."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", page, re.MULTILINE)
+    assert {room for room, _ in rows} >= {"release", "device", "pool", "groups", "evaluate", "audit", "web"}
+    for room, parts in rows:
+        for part in re.findall(r"`(\w+)/?`", parts):
+            home = ROOT / "src" / "tacit" / room
+            assert (home / part).is_dir() or (home / f"{part}.py").is_file(), f"{room}/: {part}"
