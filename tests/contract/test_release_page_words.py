@@ -66,7 +66,7 @@ def test_everything_so_far_is_judged_and_exact_counts_are_never_forgotten(tmp_pa
         (tacit.Click(epsilon=1, delta=1e-6), "as their most frequent query, plus noise"),
         (tacit.KQuery(k=7), "Users who have it, exactly; at least 7"),
         (tacit.Adaptive(epsilon=1), "About how many users have it at all"),
-        (tacit.Adaptive(epsilon=1, per_user=1, single=True), "among 1 item of theirs, drawn by lot"),
+        (tacit.Adaptive(epsilon=1, per_user=1, single=True), "among 1 item of theirs, drawn at random"),
     ],
 )
 def test_what_a_count_means_is_said(mechanism: tacit.Mechanism, counts: str) -> None:

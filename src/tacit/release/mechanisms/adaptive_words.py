@@ -34,7 +34,7 @@ def words(plan: AdaptivePlan) -> Sequence[str]:
 def columns(plan: AdaptivePlan) -> Mapping[str, Mapping[str, str]]:
     if plan.single:
         bound = counted(plan.mechanism.per_user, "item")
-        count = f"Users who have it among {bound} of theirs, drawn by lot where they have more; plus noise."
+        count = f"Users who have it among {bound} of theirs, drawn at random from more; plus noise."
     else:
         count = "About how many users have it at all: estimated from noisy, clipped weights."
     said = {
@@ -66,24 +66,23 @@ def _bound(plan: AdaptivePlan) -> str:
 def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str]:
     cost = figures(plan)
     lines = [
-        f"{_listed(plan)} of each user take part in finding, at most {_bound(plan)}: those of the fewest "
-        "words, drawn by lot among equals.",
-        f"An item on which its holders have all their weight needs about {cost['even_chance_at']:.0f} of "
-        "them for an even chance to be found; people with many items give each a smaller part, less so the "
-        "more rounds have passed.",
+        f"Finds {_listed(plan).lower()} that many users share. Each user contributes at most "
+        f"{_bound(plan)}: those of the fewest words, drawn at random among equals.",
+        f"An item is found with an even chance if about {cost['even_chance_at']:.0f} users put all their "
+        "weight on it. Users with many items put only a part of it on each, and more as rounds pass.",
     ]
     if len(rounds.rounds) > 1:
         lines.append(
-            f"In {len(rounds.rounds)} rounds the noisy numbers of the earlier ones steer weight away from "
-            "what was found, or cannot be found, to what is nearly found."
+            f"There are {len(rounds.rounds)} rounds. What earlier rounds show, with their noise, moves "
+            "weight to items that are nearly found, away from those found already or out of reach."
         )
     if rounds.tally is None:
         lines.append("Items are published without counts.")
     else:
         lines.append(
-            "Each count stands beside the standard deviation of its error; it is at least "
-            f"{math.floor(10 * cost['least_deviation']) / 10:,g} users and grows with the count and "
-            "with how many found items most people have."
+            "Each count comes with the standard deviation of its error, at least "
+            f"{math.floor(10 * cost['least_deviation']) / 10:,g} users. It grows with the count, and "
+            "with the number of found items that most people have."
         )
     if HeldItem.SESSIONS in plan.mechanism.items:
         lines.append(f"A session is an item in its first two up to {SEQUENCE} queries.")
@@ -93,16 +92,16 @@ def _words_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[str
 def _words_of_count(plan: AdaptivePlan) -> Sequence[str]:
     cost = figures(plan)
     lines = [
-        f"{_listed(plan)} of each user are counted, at most {_bound(plan)}, drawn by lot. A user with more "
-        "is counted in these alone: give a larger bound if many have.",
-        "With so few items a user one noisy count of each finds more than rounds of noise. An item needs "
+        f"{_listed(plan)} of each user are counted, at most {_bound(plan)}, drawn at random. What a user has "
+        "beyond that is not counted, so choose a larger bound if many users have more.",
+        "With so few items a user, one noisy count of each finds more than rounds do. An item needs "
         f"about {cost['even_chance_at']:.0f} users for an even chance to appear.",
     ]
     if plan.mechanism.keys_only:
         return (*lines, "Items are published without counts.")
     return (
         *lines,
-        "Each count stands beside the standard deviation of its noise, "
+        "Each count comes with the standard deviation of its noise, "
         f"{rounded(cost['least_deviation'])} users.",
         biased_counts(next(plan.schedule.noises()).scale),
     )
@@ -118,8 +117,8 @@ def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[Des
         _cut(plan, "the shortest first"),
         DescribedStep(
             "Weigh",
-            "each user has one weight to spread over their items (the sum of its squares is 1); what the "
-            "rounds before showed says where it is needed",
+            "spread each user's weight (squares that sum to 1) over their items; what earlier rounds "
+            "published decides where it is needed",
         ),
         DescribedStep(
             "Noise",
@@ -127,15 +126,13 @@ def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[Des
             f"{rounds.rounds[0].sigma / ONE:.3g} wide, in {counted(len(rounds.rounds), 'round')}",
             noisy=True,
         ),
-        DescribedStep(
-            "Find", "publish an item when all its noisy weights together pass the round's threshold"
-        ),
+        DescribedStep("Find", "publish an item when its noisy weights together pass the round's threshold"),
     ]
     if rounds.tally is not None:
         listed.append(
             DescribedStep(
                 "Count",
-                "how many users have each found item: weighted, clipped, with noise of "
+                "estimate how many users have each found item, from clipped weights with noise of "
                 f"{rounds.tally.sigma / ONE:.3g} on a weight of 1",
                 noisy=True,
             )
@@ -145,7 +142,7 @@ def _steps_of_rounds(plan: AdaptivePlan, rounds: AdaptiveRounds) -> Sequence[Des
 
 def _steps_of_count(plan: AdaptivePlan, single: SingleCount) -> Sequence[DescribedStep]:
     return (
-        _cut(plan, "by lot"),
+        _cut(plan, "drawn at random"),
         DescribedStep("Count", "how many users have each item"),
         laplace_step(single.scale, f", never more than {single.most},"),
         DescribedStep("Threshold", f"publish what has a noisy count of {single.least} or more"),
