@@ -256,6 +256,9 @@ def test_topics_with_a_run(tmp_path: Path) -> None:
     assert read_run(tmp_path / "run") == {"1": ["d2", "d3", "d1"]}  # by score; of equals the last first
     judgments = load_judgments(tmp_path / "topics.tsv", tmp_path / "qrels", tmp_path / "run")
     [unit] = judgments.units  # tea has no list
+    (tmp_path / "run").write_text("1 Q0 d1 1 .5e1 x\n1 Q0 d2 2 nan x\n")
+    with pytest.raises(InputError, match="run, line 2: the score must be a number"):
+        read_run(tmp_path / "run")
     assert (unit.lists[0].query, unit.lists[0].documents) == ("java coffee", ("d2", "d3", "d1"))
 
 
@@ -289,6 +292,7 @@ def test_topics_in_trecs_own_forms(tmp_path: Path, text: str) -> None:
     [
         ("1 0 d1\n", "line 1 has 3 columns; 4 are expected"),
         ("\n1 0 d1 good\n", "line 2: the grade must be a whole number"),
+        ("1 0 d1 10000000000\n", "line 1: the grade must be a whole number below 10,000"),
         ("", "holds no judgment"),
         ("99 0 d1 1\n", "none of 40 topics has both a list of results and a judgment"),
     ],
@@ -348,7 +352,7 @@ def test_a_track_is_evaluated_end_to_end(tmp_path: Path) -> None:
     qrels = {t: dict(g) for t, g in read_qrels(grades).items()}
     lists = [list(shown.documents) for _, shown in units]
     assert adhoc["nothing"] == pytest.approx(
-        by_pytrec(lists, [u.topic for u, _ in units], qrels).mean(), abs=1e-6
+        by_pytrec(lists, [u.topic for u, _ in units], qrels).mean(), rel=1e-14
     )
     assert adhoc["original"] > adhoc["nothing"]  # everybody clicked the best page
     assert found["advice"].startswith("With 40 people: ad-hoc search judged by people ")

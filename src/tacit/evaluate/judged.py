@@ -12,12 +12,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import html
+import importlib.util
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -39,6 +38,7 @@ MEASURES = {"nDCG@10": nDCG @ 10, "MAP": AP @ 1000, "P@10": P @ 10}
 _DEEP = 1000
 _BARE = re.compile(r"&(?!(?:#\d+|#x[0-9a-fA-F]+|\w+);)")
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)(?=</top|<top|\Z)", re.DOTALL | re.IGNORECASE)
+_SCORE = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 Qrels = Mapping[str, Mapping[str, int]]
@@ -202,11 +202,9 @@ def read_qrels(path: Path) -> Qrels:
     """Read judgments; below 0 (spam, in the track) counts as 0, and of several (by subtopic) the highest."""
     found: dict[str, dict[str, int]] = {}
     for number, parts in _lines(path, 4, "topic, anything, document and grade"):
-        try:
-            grade = int(parts[3])
-        except ValueError as error:
-            raise InputError(f"{path.name}, line {number}: the grade must be a whole number.") from error
-        _grade(found, parts[0], parts[2], grade)
+        if not re.fullmatch(r"-?\d{1,4}", parts[3]):  # trec_eval counts up to the highest
+            raise InputError(f"{path.name}, line {number}: the grade must be a whole number below 10,000.")
+        _grade(found, parts[0], parts[2], int(parts[3]))
     if not found:
         raise InputError(f"{path.name} holds no judgment.")
     return found
@@ -221,10 +219,9 @@ def read_run(path: Path) -> dict[str, list[str]]:
     """Read a run: documents by falling score, as trec_eval has them (of equals the last in the alphabet)."""
     found: dict[str, list[tuple[float, str]]] = {}
     for number, parts in _lines(path, 6, "topic, Q0, document, rank, score and name"):
-        try:
-            found.setdefault(parts[0], []).append((float(parts[4]), parts[2]))
-        except ValueError as error:
-            raise InputError(f"{path.name}, line {number}: the score must be a number.") from error
+        if not re.fullmatch(_SCORE, parts[4]):
+            raise InputError(f"{path.name}, line {number}: the score must be a number.")
+        found.setdefault(parts[0], []).append((float(parts[4]), parts[2]))
     return {topic: [doc for _, doc in sorted(listed, reverse=True)] for topic, listed in found.items()}
 
 
@@ -307,13 +304,13 @@ def load_judgments(
 
 
 def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]]]:
-    if find_spec("ir_datasets") is None:
+    if importlib.util.find_spec("ir_datasets") is None:
         raise InputError(
             f"{name} is no file, and ir_datasets, which may know the name, is not installed.",
             "Give the file of topics or sessions, or install ir-datasets.",
         )
     try:
-        source = import_module("ir_datasets").load(name)
+        source = importlib.import_module("ir_datasets").load(name)
         units = [
             Judged(q.query_id, q.query_id, f"topic {q.query_id}", (), False, normalise(_words(q)))
             for q in (source.queries_iter() if source.has_queries() else ())

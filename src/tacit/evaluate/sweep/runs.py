@@ -41,7 +41,7 @@ class SweepRun:
 
     fold: int
     draw: int
-    values: Mapping[str, NDArray[np.float32]]
+    values: Mapping[str, NDArray[np.floating]]
     rows: Mapping[str, int]
     seconds: Mapping[str, float]
     owners: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)

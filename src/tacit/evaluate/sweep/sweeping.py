@@ -235,7 +235,7 @@ def run_fold(
             begun = time.process_time()
             for draw, released in releases.of(setting, loaded, draws):
                 seconds = {"release": time.process_time() - begun}
-                values: dict[str, NDArray[np.float32]] = {}
+                values: dict[str, NDArray[np.floating]] = {}
                 for task in plan.tasks:
                     begun = time.process_time()
                     if task not in trials:
@@ -246,7 +246,8 @@ def run_fold(
                         else trials[task].measure(released)
                     )
                     for name, found in measured.items():
-                        values[f"{task}/{name}"] = found.values.astype(np.float32)
+                        exact = task_class(task).judged  # few units, which others compare to the last digit
+                        values[f"{task}/{name}"] = found.values.astype(np.float64 if exact else np.float32)
                     seconds[task] = time.process_time() - begun
                 tables = original.tables if setting == ORIGINAL else released.tables
                 rows = {kind: table.num_rows for kind, table in tables.items()}
