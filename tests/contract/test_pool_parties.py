@@ -559,11 +559,14 @@ def test_an_engine_says_nothing_in_the_name_of_others(tmp_path: Path) -> None:
             return Response(said, 203)
 
         pool.apps["engine.test"] = Starlette(routes=[Route("/search", engine, methods=["POST"])])
+        async with pool.agent(7, TOGETHER[0], patience=0.2, otherwise="direct") as agent:
+            direct = await agent.search("tea")
+        assert (direct["guarded"], direct["k"], direct["proved"], direct["person"]) == (False, 1, False, {})
         for found in await pool.ask_together(TOGETHER):
             assert found["guarded"] is True and found["k"] == 3 and found["proved"] is False
             assert "name" not in found["person"] and found["score"] is None and found["status"] == 203
 
-    run(tmp_path, work)
+    run(tmp_path, work, direct="http://engine.test/search")
 
 
 def test_a_slow_engine_costs_a_batch_no_answers_that_are_there(

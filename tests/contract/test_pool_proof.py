@@ -16,6 +16,7 @@ from tests.pool_parties import Parties, make_join, parties
 
 from tacit import Agent, InputError, ParameterError
 from tacit.pool import agent as agent_module
+from tacit.pool.agent import DeviceMemory
 from tacit.pool.channel import oblivious, tokens
 from tacit.pool.channel.join import JoinFile, token_challenge
 from tacit.pool.channel.proof import Voucher, key_digest, proves
@@ -132,16 +133,30 @@ async def ask(pool: Parties, known: list[Path], number: int = 3) -> list[Any]:
     return await asyncio.gather(*(one(each) for each in range(number)), return_exceptions=True)
 
 
-def test_each_answer_is_proved_in_messages_of_one_length(tmp_path: Path) -> None:
+def test_each_answer_is_proved_in_messages_of_one_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their order says nothing of who asked first: else the service would know whose text is whose."""
+    shown = list[list[bytes]]()
+
+    def noted(join: JoinFile, key: Any, period: int, node: int, given: list[Voucher], now: float) -> bool:
+        shown.append([each.key for each in given])
+        return proves(join, key, period, node, given, now)
+
+    monkeypatch.setattr(agent_module, "proves", noted)
+
     async def work(pool: Parties, known: list[Path]) -> None:
         together = await ask(pool, known)
-        async with pool.agent(3, ME, account=known[3]) as agent:
-            alone = await agent.search("alone")
-        assert all(each["proved"] and each["guarded"] for each in (*together, alone)), together
+        alone = []
+        for number in (3, 1, 0, 2):
+            async with pool.agent(number, ME, account=known[number]) as agent:
+                alone.append(await agent.search("alone"))
+        assert all(each["proved"] and each["guarded"] for each in (*together, *alone)), together
         sent = [each for each in pool.seen["pool.test"] if each.method == "POST"]
         assert len({len(each.body) for each in sent}) == 1
 
     run(tmp_path, work)
+    assert len(shown) == 7 and all(keys == sorted(keys) for keys in shown)
 
 
 def test_who_is_held_into_another_slot_is_proved(tmp_path: Path) -> None:
@@ -172,6 +187,37 @@ def test_a_pool_that_counts_too_few_is_found_out(tmp_path: Path, monkeypatch: py
     run(tmp_path, work)
 
 
+def test_a_pool_that_refuses_the_proof_does_not_hide_that_the_query_was_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_worker: object, _given: object) -> dict[str, Any]:
+        raise InputError("not today.")
+
+    monkeypatch.setattr(pool_module._Worker, "proof", refuse)
+
+    async def work(pool: Parties, known: list[Path]) -> None:
+        found = await ask(pool, known)
+        assert ["the query was sent, but" in str(each) for each in found] == [True] * 3, found
+
+    run(tmp_path, work)
+
+
+def test_what_a_device_keeps_draws_no_key_of_an_earlier_period(tmp_path: Path) -> None:
+    """Who takes the device finds nothing that tells which vouchers and tokens of the past were its own."""
+    join, path = make_join(tmp_path, window=WINDOW), tmp_path / "memory.json"
+    memory, other = (DeviceMemory.opened(path, join, None, None) for _ in range(2))
+    first = memory.at
+    memory.enter(first)
+    before, ahead = memory.secret, {at: memory.drawn(at) for at in range(first, first + 4)}
+    assert len(set(ahead.values())) == 4
+    other.enter(first + 2)
+    again = DeviceMemory.opened(path, join, None, None)
+    for each in (other, again):  # what was fetched ahead, and what a second agent draws
+        assert [each.drawn(at) for at in (first + 2, first + 3)] == [ahead[first + 2], ahead[first + 3]]
+    assert again.drawn(first) != ahead[first] and before not in path.read_text()
+    again.enter(10**15)  # a lying pool's: no endless work
+
+
 def test_strange_vouchers_are_refused_and_a_wrong_clock_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,14 +225,14 @@ def test_strange_vouchers_are_refused_and_a_wrong_clock_is_named(
         async with pool.agent(1, ME, account=known[1]) as agent:
             while (period := (await agent.standing())["period"]) is None:
                 await asyncio.sleep(0.1)
-            own = agent._voucher(period)
+            own = agent._voucher(agent.memory.key(period))
             leaf = next(each for each in pool.join.tree.leaves if each != agent.leaf)
             lying = Voucher.signed(agent.memory.key(period), pool.join, leaf, time.time()).to_text()
             strange = Voucher.signed(
                 agent.memory.key(period + 1), pool.join, agent.leaf, time.time()
             ).to_text()
             for wrong in (lying, strange, own["voucher"][:-8], "AAAA"):
-                monkeypatch.setattr(agent, "_voucher", lambda _period, wrong=wrong: {"voucher": wrong})
+                monkeypatch.setattr(agent, "_voucher", lambda _key, wrong=wrong: {"voucher": wrong})
                 with pytest.raises(oblivious.RelayedError, match="refused the request"):
                     await agent.search("tea")
             assert pool.asked == []

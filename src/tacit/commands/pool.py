@@ -257,7 +257,8 @@ def meaning_shown(result: dict[str, Any]) -> Iterator[str | Table]:
         yield "no issuer: somebody can pose as any number of the people around you"
     if result["proof"]:
         yield f"proof: with each answer the pool shows signatures of {k} accounts that asked. So others in"
-        yield "your region see a key of yours for one period, and when it asked; no leaf, text or address"
+        yield "your region see a key of yours for one period, and when it asked; no leaf, text or address."
+        yield "A service with an account there can tell which texts of a period come from one person"
     else:
         yield f"no proof: that the pool counts {k} people honestly is believed"
     yield ""

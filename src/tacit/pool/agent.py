@@ -45,6 +45,8 @@ Otherwise = Literal["hold", "direct"]
 _LARGEST_BODY = 200_000
 _HEADERS = {"cache-control": "no-store"}
 _KEYS_LAST = 300.0
+_LONGEST_AWAY = 100_000
+"""Periods, after which it does not matter that a device which was away draws the same as before."""
 _POLLS = (0.15, 0.3, 0.6, 1.0)
 """Seconds before each question whether the answer is there; the last is repeated."""
 _RANDOM = random.SystemRandom()
@@ -68,6 +70,8 @@ class DeviceMemory:
     keys: dict[int, str] = field(default_factory=dict)
     tokens: dict[int, bytes] = field(default_factory=dict)
     secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    """Of the period ``at``: those of later ones follow from it, and none of earlier ones does."""
+    at: int = -1
     since: float = field(default_factory=time.monotonic)
     """When this process heard of the period first."""
 
@@ -82,7 +86,7 @@ class DeviceMemory:
         rules = join.rules
         now = {"k": rules.k, "window": rules.window, "lasts": rules.period}
         now |= {"issuer": join.issuer is not None, "proof": join.proof}
-        found = cls(path, now, join.tree)
+        found = cls(path, now, join.tree, at=int(time.time() / rules.period))
         if path.exists():
             try:
                 given = json.loads(path.read_text(encoding="utf-8"))
@@ -92,6 +96,7 @@ class DeviceMemory:
                 found.keys = {int(at): str(key) for at, key in given["keys"].items()}
                 found.tokens = {int(at): base64.b64decode(token) for at, token in given["tokens"].items()}
                 found.secret = str(given.get("secret", found.secret))
+                found.at = int(given.get("at", found.period))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 problem = f"what is remembered of the pool in {path} cannot be read."
                 raise InputError(problem, "Move it away to begin anew.") from error
@@ -120,7 +125,13 @@ class DeviceMemory:
 
     def drawn(self, period: int, what: str = "") -> bytes:
         """Draw what this device needs for a period, the same after a restart; with no issuer, the token."""
-        return hashlib.sha256(f"{self.secret}{what} {period}".encode()).digest()
+        return hashlib.sha256(f"{self._secret_of(period)}{what} {period}".encode()).digest()
+
+    def _secret_of(self, period: int) -> str:
+        found = self.secret
+        for _ in range(min(period - self.at, _LONGEST_AWAY)):
+            found = hashlib.sha256(found.encode()).hexdigest()
+        return found
 
     def key(self, period: int) -> Ed25519PrivateKey:
         """The key of a period's token, which signs that this device asked."""
@@ -140,6 +151,7 @@ class DeviceMemory:
             problem = f"the pool announced period {period:,} after {self.period:,}."
             raise InputError(problem, "Somebody replays old messages: nothing was sent.")
         if period > self.period:
+            self.secret, self.at = self._secret_of(period), max(self.at, period)
             self.period, self.since = period, time.monotonic()
             self.tokens = {at: token for at, token in self.tokens.items() if at >= period}
             self.write()
@@ -149,7 +161,7 @@ class DeviceMemory:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         kept = {at: base64.b64encode(token).decode() for at, token in self.tokens.items()}
         said = {"tree": self.tree.as_dict(), "period": self.period, "keys": self.keys, "tokens": kept}
-        said |= self.promised | {"secret": self.secret}
+        said |= self.promised | {"secret": self.secret, "at": self.at}
         with atomic_file(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(said), encoding="utf-8")
 
@@ -325,12 +337,15 @@ class Agent:
     async def fetch_tokens(self) -> None:
         """Fetch a token for every period that the issuer has a key for, in one batch."""
         announced, memory = await self._learn_token_keys(), self.memory
-        missing = [at for at in self._token_keys if at not in memory.tokens and at >= memory.period]
+        ahead = range(memory.period, memory.at + tokens.MOST_TOKENS)
+        missing = [at for at in self._token_keys if at in ahead and at not in memory.tokens]
+        drawn = {  # the same again, if the answer is lost
+            at: (key_digest(memory.key(at).public_key().public_bytes_raw()), memory.drawn(at, " blinding"))
+            for at in missing
+        }
 
-        def begin(at: int) -> tokens.PendingToken:  # the same again, if the answer is lost
-            nonce = key_digest(memory.key(at).public_key().public_bytes_raw())
-            asked, seed = token_challenge(self.join, at), memory.drawn(at, " blinding")
-            return tokens.new_token(self._token_keys[at], asked, nonce, seed)
+        def begin(at: int) -> tokens.PendingToken:
+            return tokens.new_token(self._token_keys[at], token_challenge(self.join, at), *drawn[at])
 
         begun = await asyncio.to_thread(lambda: {at: begin(at) for at in missing})
         requests = {str(at): base64.b64encode(each.request).decode() for at, each in begun.items()}
@@ -391,6 +406,7 @@ class Agent:
         if period is None:
             await asyncio.sleep(1.0)
             return None
+        key = self.memory.key(period)  # now, since a period that ends takes its secret along
         token = await self._token(period)
         content = zlib.compress(json.dumps(asked).encode(), 9)
         request = oblivious.BinaryRequest(b"POST", b"https", b"", b"/search", (), content)
@@ -407,7 +423,7 @@ class Agent:
         slot = self._slot()
         said: dict[str, Any] = {"state": "held"}
         try:
-            said = await self._ask("/deposit", deposit | self._voucher(period))
+            said = await self._ask("/deposit", deposit | self._voucher(key))
             polls = iter(_POLLS)
             while said.get("state") == "held":
                 left = until - time.monotonic()
@@ -416,21 +432,21 @@ class Agent:
                 await asyncio.sleep(min(next(polls, _POLLS[-1]), left))
                 if self.join.proof and self._slot() != slot:  # others count on having heard lately
                     slot = self._slot()
-                    await self._ask("/deposit", deposit | self._voucher(period))
+                    await self._ask("/deposit", deposit | self._voucher(key))
                 said = await self._ask("/collect", {"ticket": ticket})
         finally:
             if said.get("state") == "held":
                 with contextlib.suppress(TacitError, TimeoutError):
                     async with asyncio.timeout(5.0):
                         await self._ask("/withdraw", {"ticket": ticket})
-        return await self._result(said, sealed, ticket)
+        return await self._result(said, sealed)
 
     async def _result(
-        self, said: Mapping[str, Any], sealed: oblivious.SealedRequest, ticket: str
+        self, said: Mapping[str, Any], sealed: oblivious.SealedRequest
     ) -> dict[str, Any] | None:
         if said.get("state") == "answered":
             answer = self._opened(sealed, said.get("answer"))
-            return answer | {"proved": self.join.proof and await self._proved(ticket)}
+            return answer | {"proved": self.join.proof and await self._proved(said.get("proof"))}
         if said.get("state") == "unanswered":
             raise oblivious.RelayedError("the query was sent, but its answer was lost.")
         why = said.get("why")
@@ -446,14 +462,13 @@ class Agent:
     def _slot(self) -> int:
         return int(time.time() / self.join.rules.window)
 
-    def _voucher(self, period: int) -> dict[str, str]:
+    def _voucher(self, key: Ed25519PrivateKey) -> dict[str, str]:
         """Make what a deposit carries besides where the pool proves that k people asked."""
         if not self.join.proof:
             return {}
-        signed = Voucher.signed(self.memory.key(period), self.join, self.leaf, time.time())
-        return {"voucher": signed.to_text()}
+        return {"voucher": Voucher.signed(key, self.join, self.leaf, time.time()).to_text()}
 
-    async def _proved(self, ticket: str) -> bool:
+    async def _proved(self, ticket: object) -> bool:
         """Have the pool prove that k people asked from inside the region of the query that was answered."""
         assert self.last is not None
         node, shown, period = self.last["node"], list[Voucher](), -1
@@ -465,7 +480,7 @@ class Agent:
             if period not in self._token_keys:
                 await self._learn_token_keys()
             proved = proves(self.join, self._token_keys[period], period, node, shown, time.time())
-        except (InputError, KeyError, TypeError, ValueError):
+        except (TacitError, KeyError, TypeError, ValueError):
             proved = False
         if not proved:
             problem = f"the query was sent, but the pool did not prove that {self.join.rules.k} people asked."
@@ -478,7 +493,7 @@ class Agent:
         try:
             opened = sealed.open_response(base64.b64decode(str(answer)))
             found = json.loads(zlib.decompress(oblivious.read_response(opened).content))
-            node = found.pop("node")
+            node = whole("node", found.pop("node"))
         except (InputError, zlib.error, ValueError, KeyError, AttributeError) as error:
             raise oblivious.RelayedError("the answer was not sealed for this query.") from error
         if node not in self.join.tree.paths[self.leaf]:
@@ -495,7 +510,8 @@ class Agent:
         except (httpx.HTTPError, ValueError) as error:
             raise oblivious.RelayedError(f"the engine does not answer ({type(error).__name__}).") from error
         self.last = {"node": None, "person": {}}
-        return {**found, "status": answer.status_code, "person": {}, "guarded": False}
+        said = {"person": {}, "guarded": False, "k": 1, "proved": False}
+        return {**found, "status": answer.status_code, **said}
 
     def words(self, node: int) -> dict[str, str]:
         """A region in words, by attribute, without attributes about which it says nothing."""

@@ -224,7 +224,7 @@ class _Worker:
         return replace(found, token=token[tokens.SIGNATURE]).to_text() if found.slot in present else None
 
     async def proof(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Show that k people asked from inside the region of an answered query, some of them at a time."""
+        """Show that k people asked from inside the region of an answered batch, some of them at a time."""
         return await self.store.settled(f"{given['ticket']} {given['part']}") or {"vouchers": []}
 
     async def collect(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -394,22 +394,27 @@ class _Worker:
         said = None if found is None else _answer(found)
         now = self.clock()
         if found is not None and isinstance(said, log.Logged):
-            answers, parts = found.get("answers") or [None] * len(batch.items), self._proof(batch)
+            answers, proof = found.get("answers") or [None] * len(batch.items), secrets.token_hex(16)
+            for at, part in enumerate(self._proof(batch)):
+                await self.store.settle(f"{proof} {at}", part)
             for item, text in zip(batch.items, answers, strict=True):
                 self._sealed.pop(item.ticket, None)
-                for at, part in enumerate(parts):
-                    await self.store.settle(f"{item.ticket} {at}", part)
-                result = {"state": "answered", "answer": text} if text else {"state": "unanswered"}
+                result = {"state": "answered", "answer": text, "proof": proof}
+                result = result if text else {"state": "unanswered"}
                 await self.store.settle(item.ticket, result)
         over = counter.answered(batch.number, said, now) if said else counter.lost(batch.number, now)
         await self._do(over)
 
     def _proof(self, batch: Batch) -> list[dict[str, Any]]:
-        """The vouchers of those who were counted for a batch, in the parts that devices ask for."""
+        """The vouchers of those who were counted for a batch, in the parts that devices ask for.
+
+        Their order is that of their keys: in the order of asking, whoever has the log and an account could
+        tell whose text is whose.
+        """
         if not self.join.proof:
             return []
         node, known = batch.items[0].node, self._vouchers.get(batch.period, {})
-        vouched = [known[token] for token in batch.people if token in known]
+        vouched = sorted((known[each] for each in batch.people if each in known), key=lambda at: at[1].key)
         shown = [each.shown_for(node, self.join.tree.paths[leaf]).to_text() for leaf, each in vouched]
         pieces = [shown[at : at + AT_ONCE] for at in range(0, len(shown), AT_ONCE)]
         return [{"period": batch.period, "vouchers": piece} for piece in pieces]
