@@ -161,3 +161,22 @@ def test_a_guard_loads_no_library_of_tables_and_stays_small(tmp_path: Path) -> N
     loaded, peak = done.stdout.splitlines()
     assert loaded == ""
     assert int(peak) < 250 * 1024
+
+
+def test_times_are_datetimes_or_text_and_what_is_neither_is_refused(guard: Guard) -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    guard.clicked("java", COFFEE, time="2026-01-01T12:00")
+    with pytest.raises(InputError, match="in the history already"):
+        guard.clicked("java", COFFEE, time=noon)
+    assert guard.learn([("java", COFFEE, "2026-01-02"), ("java", {**COFFEE, "url": "u"}, None)]) == 2
+    for wrong in (1767225600, "yesterday"):
+        with pytest.raises(ParameterError, match="time must be a day or time"):
+            guard.learn([("java", COFFEE, wrong)])  # type: ignore[list-item]
+
+
+def test_capitals_do_not_count_in_the_name_of_a_topic(guard: Guard) -> None:
+    guard.sensitive("astronomy", 1.0)
+    assert list(guard.sensitive_topics().values()) == [1.0]
+    guard.mark("religion")  # a concept of the list, sensitive already
+    with pytest.raises(tacit.TacitError, match=r"no topics have that name.*Guard\.find"):
+        guard.mark("astronomies")

@@ -52,7 +52,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.retrieval.sensitive_pages import Concept, concept_name, recogniser
 from tacit.taxonomy import PEOPLE, load_people
 from tacit.text.vectors import load_word_table
-from tacit.validation import member, place, real
+from tacit.validation import member, moment, place, real
 
 
 def check_query(query: object) -> None:
@@ -222,11 +222,10 @@ class Guard(Displayed):
             self._refresh()
             return self._personal.placements(query, results)
 
-    def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | None = None) -> int:
+    def clicked(self, query: str, result: Mapping[str, Any], *, time: datetime | str | None = None) -> int:
         """Remember that the person opened ``result`` after ``query``; gives the click's number."""
-        check_query(query)
         with self._lock:
-            page = _source(query, result, time or datetime.now(UTC))
+            page = _source(query, result, datetime.now(UTC) if time is None else time)
             numbers = self._history.add(history_documents(self._store, self._repository, [page]))
             if not numbers:
                 raise InputError("this very click is in the history already.", "Give it its own time.")
@@ -234,7 +233,7 @@ class Guard(Displayed):
 
     def learn(
         self,
-        pages: Iterable[tuple[str, Mapping[str, Any], datetime | None]],
+        pages: Iterable[tuple[str, Mapping[str, Any], datetime | str | None]],
         advance: Callable[[int], None] = lambda _: None,
     ) -> int:
         """Remember many pages that the person opened before, such as a browser's history.
@@ -244,7 +243,7 @@ class Guard(Displayed):
 
         Args:
             pages: the query that led to a page (or ""), the page (``url``, ``title``, ``snippet``), and when,
-                if that is known.
+                if that is known (a datetime, or text such as 2026-03-06T12:00 in UTC).
             advance: told how many pages were dealt with, for progress.
 
         Returns:
@@ -471,10 +470,12 @@ def _share(name: str, value: Any) -> float:
     return number
 
 
-def _source(query: str, page: Mapping[str, Any], moment: datetime | None) -> SourceDocument:
+def _source(query: str, page: Mapping[str, Any], time: datetime | str | None = None) -> SourceDocument:
+    check_query(query)
     text_of(page)  # refuses what is no result
+    when = moment("time", time.astimezone(UTC) if isinstance(time, datetime) else time)
     url, title, snippet = (str(page.get(name) or "") for name in ("url", "title", "snippet"))
-    return SourceDocument(url, title, moment, snippet, query)
+    return SourceDocument(url, title, when and when.replace(tzinfo=UTC), snippet, query)
 
 
 def _forgotten(documents: Sequence[HistoryDocument]) -> Forgotten:

@@ -192,16 +192,20 @@ class TopicTree:
     def named(self, name: str) -> int:
         """The topic of that name, if only one has it; or the topic at that path, if it holds a slash.
 
+        Where no topic is spelt exactly so, capitals do not count.
+
         Raises:
             TaxonomyError: no topic or several have the name, or none stands at the path.
         """
         if "/" in name or name == self.names[0]:
             return self.find(name)
         found = [topic for topic, known in enumerate(self.names) if known == name]
+        lowered = name.casefold()
+        found = found or [topic for topic, known in enumerate(self.names) if known.casefold() == lowered]
         if len(found) != 1:
             raise TaxonomyError(
-                f"{len(found)} topics have exactly that name; one is expected.",
-                "Give its path from the root; `tacit profile show` lists those of a profile.",
+                f"{len(found) or 'no'} topics have that name; one is expected.",
+                "Give a name that `tacit profile show` or `Guard.find` lists, or its path from the root.",
             )
         return found[0]
 
