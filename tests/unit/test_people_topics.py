@@ -74,3 +74,11 @@ def test_many_texts_at_once_score_as_each_alone() -> None:
     together = people_topics().scores(texts)
     for row, text in zip(together, texts, strict=True):
         np.testing.assert_allclose(row, people_topics().scores([text])[0], atol=1e-6)
+
+
+def test_a_phrase_within_a_longer_one_says_nothing() -> None:
+    topics = people_topics()
+    named = {topics.people.tree.names[topic] for topic in topics.listed("rugby world cup")}
+    assert "Rugby" in named
+    assert "Football" not in named
+    assert "Football" in {topics.people.tree.names[topic] for topic in topics.listed("world cup")}

@@ -65,7 +65,9 @@ def read_page(title: str, rest: str) -> str:
     return page_text("", title, "", rest) if rest.startswith("https://") else f"{title} {rest}"
 
 
-@pytest.mark.parametrize("name", ["everyday", "nurse", "student", "teacher", "designer", "electrician"])
+@pytest.mark.parametrize(
+    "name", [path.stem for path in sorted(SPECIMENS.glob("*.txt")) if path.stem != "pages"]
+)
 def test_a_person_sends_what_was_judged_sensible_and_nothing_private(name: str) -> None:
     person = person_of(name)
     pages = passed_texts([read_page(*page) for page in person["page"] + person["private page"]])

@@ -116,15 +116,17 @@ class PeopleTopics:
     # -- words -----------------------------------------------------------------------------------------
 
     def _phrases(self, text: str) -> Counter[Phrase]:
-        """The words of a text, and the listed phrases that stand in it, with their frequencies."""
+        """The words of a text, and the listed phrases in it, without those within others; how often each."""
         found: Counter[Phrase] = Counter()
         said = [word.removesuffix("'s") for word in words(text)]
+        end = 0
         for place, word in enumerate(said):
             found[(word,)] += 1
-            for length in range(2, self._begins.get(word, 0) + 1):
+            for length in range(min(self._begins.get(word, 0), len(said) - place), 1, -1):
                 phrase = tuple(said[place : place + length])
-                if phrase in self._listed:
+                if phrase in self._listed and place + length > end:
                     found[phrase] += 1
+                    end = place + length
         return found
 
     def _weighed(self, text: str) -> list[tuple[_Row, float]]:

@@ -8,7 +8,7 @@ mention, such as the fruit in a recipe, do not count.
 The **sendable set** are topics that enough pages support: never a sensitive one, a marked one or its twin, or
 a *neighbour*, an innocent topic where texts about sensitive matters land. Of it go out at most three topics
 near the query, by the rules of ``docs/guarantees/device.md`` (non-interference): its own best topics that
-list one of its words, and the best topics of *clear* pages that hold all its words. Near topics rank by
+list one of its words, and those that *clear* pages which hold all its words support. Near topics rank by
 ``F(q, t) + 0.8 min(3, such pages)``; none go out where the query itself may be about something sensitive.
 
 So what goes out is a function of the query, the pages that passed, the marks, and public data.
@@ -41,7 +41,7 @@ FEWEST, SHARE = 3, 0.01
 TWIN = 0.6
 """A topic whose words point as near as this to those of a marked one goes with it."""
 _OWN, _OWN_SCORE, _OWN_PART = 5, 0.45, 0.7
-_PAGE_PART, _CLEAR = 0.8, 0.5
+_CLEAR = 0.5
 _FITS, _FITS_PART = 0.2, 0.3
 _PAGE_WORTH, _PAGES = 0.8, 3
 _MOST, _LEAST_PART = 3, 0.75
@@ -220,9 +220,8 @@ class InterestChooser:
         }
         near &= people.listed(query)
         one = max(_FITS, _FITS_PART * best) if people.directions([query]).any() else -1.0
-        for topic in np.flatnonzero(holding).tolist():
-            least = _OWN_SCORE if general else one if holding[topic] == 1 else -1.0
-            if own[people.column(topic)] >= least:
+        for topic in [] if general else np.flatnonzero(holding).tolist():
+            if holding[topic] > 1 or own[people.column(topic)] >= one:
                 near.add(topic)
         found = {
             topic: float(own[people.column(topic)]) + _PAGE_WORTH * min(_PAGES, int(holding[topic]))
@@ -245,6 +244,5 @@ class InterestChooser:
         about, scores = pages["topics"], pages["scores"]
         part = scores / np.maximum(scores[:, :1], 1e-6)
         clear = ~((about >= 0) & (concept[about] >= 0) & (part >= _CLEAR)).any(axis=1)
-        least = _PAGE_PART * best_topics(pages)[1]
-        near = (about >= 0) & ~mentioned()[about] & (scores >= least[:, None]) & clear[:, None]
-        return np.bincount(about[near], minlength=len(concept))
+        best, fits = best_topics(pages)
+        return np.bincount(best[(best >= 0) & (fits >= SUPPORTS) & clear], minlength=len(concept))
