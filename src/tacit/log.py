@@ -94,6 +94,7 @@ class Log(Displayed):
 
         rows = whole("rows", rows)
         with pq.ParquetFile(self.path) as file:
+            rows = min(rows, file.metadata.num_rows)
             first = itertools.islice(file.iter_batches(batch_size=max(rows, 1)), 1)
             return pa.Table.from_batches(list(first), file.schema_arrow).slice(0, rows)
 

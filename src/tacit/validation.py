@@ -86,9 +86,11 @@ def text(name: str, value: Any, longest: int = 200) -> str:
 
 def place(name: str, value: Any) -> Path:
     """Return the path of a file or folder, given as text or as a path."""
-    if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes) or value == "":
-        raise ParameterError.outside(name, shown(value), "the path of a file or folder")
-    return Path(value)
+    found = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+    parts = Path(found).parts if isinstance(found, str) and "\0" not in found else ()
+    if found and parts and all(len(part.encode(errors="replace")) < 256 for part in parts):
+        return Path(found)
+    raise ParameterError.outside(name, shown(value), "the path of a file or folder")
 
 
 def socks(name: str, value: Any) -> str:

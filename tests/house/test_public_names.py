@@ -127,6 +127,35 @@ def calls(log: tacit.Log, folder: Path) -> dict[str, tuple[Callable[..., Any], d
     }
 
 
+def guard_calls(folder: Path) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    page = {"url": "https://a.example/", "title": "Tulips", "snippet": "bulbs"}
+    guard = tacit.Guard(folder / "me.profile")
+    right: dict[str, dict[str, Any]] = {
+        "clicked": {"query": "tulips", "result": page, "time": "2026-03-06T12:00"},
+        "learn": {"pages": [("tulips", page, None)]},
+        "rerank": {"query": "tulips", "results": [page]},
+        "explain": {"query": "tulips", "results": [page]},
+        "protect": {"query": "tulips", "upstream": "search", "delta": 0.1},
+        "preview": {"query": "tulips", "upstream": "search", "delta": 0.1},
+        "send_alone": {"query": "tulips", "upstream": "search"},
+        "exposures": {"upstream": "search"},
+        "exposure_entries": {"numbers": [1]},
+        "history": {"limit": 3, "offset": 0},
+        "mark": {"topic": "Gardening"},
+        "sensitive": {"topic": "Gardening", "weight": 1.0},
+        "topic": {"label": "Gardening"},
+        "busiest": {"limit": 3},
+        "find": {"word": "garden", "limit": 3},
+    }
+    made = {f"Guard.{name}": (getattr(guard, name), given) for name, given in right.items()}
+    since = {"since": "2026-03-06", "until": "2026-03-07"}
+    return made | {
+        "Guard": (tacit.Guard, {"path": folder / "b.profile", "taxonomy": None, "delta": 0.1}),
+        "Guard.forget": (guard.forget, since),
+        "Guard.forget one": (guard.forget, {"click": 1}),
+    }
+
+
 def remedies(error: TacitError) -> set[str]:
     """What stands between backticks in a remedy, by name."""
     return {found.partition("=")[0] for found in re.findall(r"`([^`]+)`", error.remedy)}
@@ -136,6 +165,10 @@ CALLED = [
     *("Ledger", "Ledger.open", "Ledger.open_or_create", "expected_rows", "read_log", "resample", "verify"),
     *("Log", "Log.export", "Log.frequent_queries", "Log.head", "Log.release", "Log.stats", "synthetic_log"),
     *("KQuery", "Zealous"),
+    *("Guard", "Guard.busiest", "Guard.clicked", "Guard.explain", "Guard.exposure_entries"),
+    *("Guard.exposures", "Guard.find", "Guard.forget", "Guard.forget one", "Guard.history", "Guard.learn"),
+    *("Guard.mark", "Guard.preview", "Guard.protect", "Guard.rerank", "Guard.send_alone"),
+    *("Guard.sensitive", "Guard.topic"),
 ]
 
 
@@ -145,7 +178,7 @@ def test_a_wrong_type_gets_our_error_and_a_remedy_that_exists(
 ) -> None:
     monkeypatch.setattr("tacit.release.forecast.WORLDS", (300,))
     monkeypatch.chdir(tmp_path)
-    called, right = calls(log, tmp_path)[name]
+    called, right = (guard_calls(tmp_path) if name.startswith("Guard") else calls(log, tmp_path))[name]
     known = {*inspect.signature(called).parameters}
     if "plan" in known:
         known |= {*inspect.signature(tacit.Zealous).parameters}

@@ -52,7 +52,7 @@ from tacit.errors import InputError, ParameterError
 from tacit.retrieval.sensitive_pages import Concept, concept_name, recogniser
 from tacit.taxonomy import PEOPLE, load_people
 from tacit.text.vectors import load_word_table
-from tacit.validation import member, moment, place, real
+from tacit.validation import member, moment, place, real, shown, text, whole
 
 
 def check_query(query: object) -> None:
@@ -168,6 +168,7 @@ class Guard(Displayed):
     def send_alone(self, query: str, *, upstream: str = "search") -> Protection:
         """Record that ``query`` goes to an upstream that takes no profile. Call it before sending."""
         check_query(query)
+        upstream = text("upstream", upstream)
         reason = "this engine is told queries only"
         with self._lock:
             return self._recorded(Protection(query, upstream, False, reason, self.delta))
@@ -179,6 +180,7 @@ class Guard(Displayed):
     def preview(self, query: str, *, upstream: str = "search", delta: float | None = None) -> Protection:
         """Decide as :meth:`protect` would, without recording it. It must not be sent."""
         check_query(query)
+        upstream = text("upstream", upstream)
         with self._lock:
             self._refresh()
             bound = self.delta if delta is None else _share("delta", delta)
@@ -193,7 +195,7 @@ class Guard(Displayed):
     def exposures(self, upstream: str | None = None) -> list[Exposure]:
         """List everything that was ever sent (to one upstream), oldest first."""
         with self._lock:
-            return self._ledger.history(upstream)
+            return self._ledger.history(None if upstream is None else text("upstream", upstream))
 
     def disclosed(self) -> list[Disclosed]:
         """Sum up what each upstream was ever sent."""
@@ -203,7 +205,7 @@ class Guard(Displayed):
     def exposure_entries(self, numbers: Iterable[int]) -> dict[int, Exposure]:
         """Look up entries of the exposure ledger by their numbers."""
         with self._lock:
-            return self._ledger.entries(numbers)
+            return self._ledger.entries([whole("numbers", number) for number in _each("numbers", numbers)])
 
     # -- on the device -------------------------------------------------------------------------------
 
@@ -249,12 +251,13 @@ class Guard(Displayed):
         Returns:
             How many were new.
         """
-        sources = (_source(*page) for page in pages)
+        sources = (_source(*_triple(page)) for page in _each("pages", pages))
         report = build_profile(self._store, self._repository, sources, advance)
         return report.filed + report.unplaced
 
     def history(self, *, limit: int = 100, offset: int = 0) -> list[ClickedPage]:
         """The documents of the history, newest first, and which of them have no influence on what leaves."""
+        limit, offset = whole("limit", limit), whole("offset", offset)
         with self._lock:
             self._refresh()
             passed = dict(zip(self._index.pages["number"].tolist(), self._pages.passed.tolist(), strict=True))
@@ -302,7 +305,7 @@ class Guard(Displayed):
         with self._lock:
             number = self._tree.named(topic)
             if weight is not None:
-                if weight > 0:
+                if real("weight", weight) > 0:
                     self._store.protect(number, weight)
                 elif number in self._store.sensitivity():
                     self._store.unprotect(number)
@@ -323,13 +326,13 @@ class Guard(Displayed):
         with self._lock:
             profile = self._store.profile()
             filed = sorted(profile.documents, key=lambda topic: (-profile.documents[topic], topic))
-            return [self._node(topic, profile) for topic in filed[:limit]]
+            return [self._node(topic, profile) for topic in filed[: whole("limit", limit)]]
 
     def find(self, word: str, *, limit: int = 50) -> list[TopicNode]:
         """Topics whose name contains ``word``, those with most documents first."""
         with self._lock:
             profile = self._store.profile()
-            wanted = word.strip().lower().replace(" ", "_")
+            wanted = text("word", word).strip().lower().replace(" ", "_")
             spaced = wanted.replace("_", " ")
             found = [
                 topic
@@ -337,15 +340,15 @@ class Guard(Displayed):
                 if wanted in name.lower() or spaced in name.lower()
             ]
             found.sort(key=lambda topic: (-profile.support[topic], len(self._tree.names[topic])))
-            return [self._node(topic, profile) for topic in found[:limit]]
+            return [self._node(topic, profile) for topic in found[: whole("limit", limit)]]
 
     def forget(
         self,
         *,
         click: int | None = None,
         topic: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         exposure: int | None = None,
         upstream: str | None = None,
         everything: bool = False,
@@ -357,7 +360,8 @@ class Guard(Displayed):
         Args:
             click: the number of one document of the history.
             topic: every document that is filed under this topic or below.
-            since: every document and exposure from then on (with ``until``: up to then).
+            since: every document and exposure from then on (with ``until``: up to then); a datetime, or text
+                such as 2026-03-06T12:00 in UTC.
             until: every document and exposure up to then.
             exposure: the number of one entry of the exposure ledger.
             upstream: every entry about this upstream.
@@ -371,17 +375,17 @@ class Guard(Displayed):
             )
         with self._lock:
             if upstream is not None:
-                gone = Forgotten(exposures=self._ledger.forget(upstream=upstream))
+                gone = Forgotten(exposures=self._ledger.forget(upstream=text("upstream", upstream)))
             elif exposure is not None:
-                gone = Forgotten(exposures=self._ledger.forget([exposure]))
+                gone = Forgotten(exposures=self._ledger.forget([whole("exposure", exposure)]))
             elif click is not None:
-                gone = _forgotten(self._history.forget([click]))
+                gone = _forgotten(self._history.forget([whole("click", click)]))
             elif topic is not None:
                 number = self._tree.named(topic)
                 below = self._history.under(number, int(self._tree.end[number]))
                 gone = _forgotten(self._history.forget(below))
             else:
-                gone = self._forget_period(since, until)
+                gone = self._forget_period(_moment("since", since), _moment("until", until))
             self._store.rewrite()
         told = ("What an upstream was told before, it still knows.",) if gone.exposures else ()
         return replace(gone, warnings=told)
@@ -473,9 +477,26 @@ def _share(name: str, value: Any) -> float:
 def _source(query: str, page: Mapping[str, Any], time: datetime | str | None = None) -> SourceDocument:
     check_query(query)
     text_of(page)  # refuses what is no result
-    when = moment("time", time.astimezone(UTC) if isinstance(time, datetime) else time)
+    when = _moment("time", time)
     url, title, snippet = (str(page.get(name) or "") for name in ("url", "title", "snippet"))
-    return SourceDocument(url, title, when and when.replace(tzinfo=UTC), snippet, query)
+    return SourceDocument(url, title, when, snippet, query)
+
+
+def _moment(name: str, value: datetime | str | None) -> datetime | None:
+    when = moment(name, value.astimezone(UTC) if isinstance(value, datetime) else value)
+    return when and when.replace(tzinfo=UTC)
+
+
+def _each(name: str, values: Any) -> Iterable[Any]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ParameterError.outside(name, shown(values), "a list or another iterable")
+    return values
+
+
+def _triple(page: Any) -> Any:
+    if isinstance(page, str | bytes | Mapping) or not isinstance(page, Sequence) or len(page) not in (2, 3):
+        raise InputError("each of the `pages` must be (query, page, time).")
+    return page
 
 
 def _forgotten(documents: Sequence[HistoryDocument]) -> Forgotten:

@@ -29,7 +29,7 @@ from tacit.privacy.guarantee import Neighbours
 from tacit.privacy.ledger.ledger import Ledger, budget_of
 from tacit.privacy.ledger.register import open_ledger, open_unbound
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.validation import real
+from tacit.validation import place, real
 
 DEFAULT_STRENGTH = 2.0
 
@@ -172,6 +172,7 @@ def _ledger_of(
     most = budget_of(*budget, Neighbours.ADD_REMOVE)
     if isinstance(ledger, Ledger):
         return ledger
+    ledger = None if ledger is None else place("ledger", ledger)
     rule = CompositionRule.RENYI if budget[1] else CompositionRule.BASIC
     if log and profiles is not None:
         return open_ledger(ledger, profiles, most, composition=rule)

@@ -30,6 +30,7 @@ from tacit.groups.representative import Representative
 from tacit.groups.store import FILE, MARKS, Place, Store
 from tacit.groups.words import Generation
 from tacit.privacy.ledger.ledger import Ledger
+from tacit.validation import place
 
 Result = TypeVar("Result", bound=Mapping[str, Any])
 People = str | Path | Profiles | Mapping[str, Mapping[str, float]]
@@ -145,6 +146,7 @@ class Groups(Displayed):
         check_period(period)
         path = Path(profiles) if isinstance(profiles, str | Path) else None
         if to is not None:
+            to = place("to", to)
             check_output_folder(to, force=force, marks=MARKS, inputs=[path] if path else [])
         folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
         reading: dict[str, Any] = {"scrub": scrub, "period": period, "progress": progress}

@@ -18,7 +18,7 @@ from typing import Any, get_args, get_type_hints
 
 from tacit.errors import ParameterError
 from tacit.privacy.guarantee import Neighbours
-from tacit.validation import member, shown, whole
+from tacit.validation import member, place, shown, whole
 
 LARGEST_EPSILON = 1000.0
 """Beyond this a request is a mistake, and the arithmetic of thresholds ends."""
@@ -60,6 +60,11 @@ class Choice(StrEnum):
     @property
     def words(self) -> str:
         return "most frequent" if self is Choice.FREQUENT else self.value
+
+
+def public_set(name: str, given: Any) -> Any:
+    """Return a public set, or the name or path of one, as text."""
+    return given if given is None or hasattr(given, "to_dict") else str(place(name, given))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.errors import TaxonomyError
+from tacit.validation import text
 
 _Float = npt.NDArray[np.float64]
 
@@ -50,6 +51,7 @@ def share_out(parent: npt.NDArray[np.int32], depth: npt.NDArray[np.int32], count
 
 
 _KEPT_LABELS = 10_000
+_LONGEST_PATH = 10_000
 """So many labels are remembered: a guard asks for the same few hundred again and again."""
 
 _Int32 = npt.NDArray[np.int32]
@@ -197,6 +199,7 @@ class TopicTree:
         Raises:
             TaxonomyError: no topic or several have the name, or none stands at the path.
         """
+        text("topic", name, _LONGEST_PATH)
         if "/" in name or name == self.names[0]:
             return self.find(name)
         found = [topic for topic, known in enumerate(self.names) if known == name]
@@ -205,7 +208,7 @@ class TopicTree:
         if len(found) != 1:
             raise TaxonomyError(
                 f"{len(found) or 'no'} topics have that name; one is expected.",
-                "Give a name that `tacit profile show` or `Guard.find` lists, or its path from the root.",
+                "Give a name that Guard.find or tacit profile show lists, or its path from the root.",
             )
         return found[0]
 

@@ -33,12 +33,13 @@ Leavers = Literal["silent", "answer"]
 LEAVERS: tuple[Leavers, ...] = ("silent", "answer")
 """In the paper's mode, people who asked in the overlap and left before its end: silent, or still counted."""
 
+_MOST_PEOPLE = 10_000_000
 STAY_VARIANCE = 10.0  # of how long people stay, as in the paper (section 6.1)
 
 _RULES: dict[str, tuple[Callable[[float], bool], str]] = {
     "above 0": (lambda value: value > 0, "window arrivals stay every"),
     "at least 0": (lambda value: value >= 0, "patience away"),
-    "at least 1": (lambda value: value >= 1, "burst"),
+    "at least 1 and at most 1,000": (lambda value: 1 <= value <= 1_000, "burst"),
     "above 0 and at most 0.5": (lambda value: 0 < value <= 0.5, "overlap"),
 }
 
@@ -76,6 +77,11 @@ class SimulationSetting:
                 object.__setattr__(self, name, real(name, value))
                 if not holds(value):
                     raise ParameterError.outside(name, value, rule)
+        if (self.people or self.arrivals * self.length) > _MOST_PEOPLE:
+            raise ParameterError(
+                f"a simulation has at most {_MOST_PEOPLE:,} people.",
+                "Give fewer `people`, `arrivals` or `windows`.",
+            )
         for name, known in (("mode", MODES), ("leavers", LEAVERS)):
             if getattr(self, name) not in known:
                 raise ParameterError.outside(name, repr(getattr(self, name)), f"one of {', '.join(known)}")

@@ -103,6 +103,7 @@ class Adaptive(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "public_list", parameters.public_set("public_list", self.public_list))
         if self.per_user is None:
             many = len(self.items) > 1 or HeldItem.KEYWORDS in self.items
             object.__setattr__(self, "per_user", PER_USER_OF_MANY if many else PER_USER)

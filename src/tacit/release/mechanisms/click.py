@@ -147,6 +147,8 @@ class Click(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("domain", "surfaced"):
+            object.__setattr__(self, name, parameters.public_set(name, getattr(self, name)))
         self._refuse_two_kinds_of_counts(self.same_counts, self.noise_counts)
 
     @property
