@@ -37,8 +37,8 @@ AUDITED: dict[str, list[tuple[str, Mechanism, int]]] = {
     "click": [("click --epsilon 1", tacit.Click(epsilon=1), 100_000)],
     "adaptive": [
         ("adaptive --epsilon 1 --per-user 1", tacit.Adaptive(epsilon=1, per_user=1), 200_000),
-        ("adaptive --epsilon 1", tacit.Adaptive(epsilon=1), 400_000),
-        ("adaptive --epsilon 4", tacit.Adaptive(epsilon=4), 200_000),
+        ("adaptive --epsilon 1", tacit.Adaptive(epsilon=1), 4_000_000),
+        ("adaptive --epsilon 4", tacit.Adaptive(epsilon=4), 2_000_000),
     ],
     "k-query": [("k-query --k 10", tacit.KQuery(k=10), 2_000)],
     "series": [("series", tacit.Series(epsilon=4), 64)],

@@ -32,7 +32,7 @@ from tacit.release.parameters import GIVEN, StatedSet
 from tacit.release.schedule import ONE, AdaptiveRounds
 from tacit.validation import whole
 
-RUNS, ROUNDS_RUNS = 100_000, 1_000_000
+RUNS, ROUNDS_RUNS = 100_000, 4_000_000
 """Of rounds a run is whether one item is found, which takes a microsecond."""
 _PILOT = 2_000
 _DISAGREE = 1e-9
