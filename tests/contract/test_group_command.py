@@ -111,6 +111,15 @@ def test_neither_users_nor_terms_are_said_on_the_terminal(tmp_path: Path) -> Non
         assert SECRET not in report.read_text() and CANARY not in report.read_text()
 
 
+def test_an_attack_on_nobody_is_no_figure(tmp_path: Path) -> None:
+    """With one person there is nobody whose words an attacker could guess: 0.0% would be a claim."""
+    (tmp_path / "p.jsonl").write_text('{"user": "a", "terms": {"weather": 1, "java": 1}}')
+    done = tacit("group", tmp_path / "p.jsonl", "-o", tmp_path / "groups")
+    assert done.returncode == 0, done.stderr
+    assert "too few people" in done.stdout and "what is given away was not measured" in done.stdout
+    assert "0.0%" not in done.stdout and "0.000" not in done.stdout
+
+
 def test_what_is_infeasible_exits_1_says_why_and_writes_nothing(tmp_path: Path) -> None:
     done = tacit(
         "group",

@@ -64,25 +64,28 @@ def _shown(measured: dict[str, Any], place: str) -> Iterator[str | Text | Table]
     found, cohorts = measured["singled_out"], measured["criterion"] == "cohorts"
     said = list((_of_cohorts if cohorts else _of_words)(measured, place))
     yield said[0]
-    yield Text.assemble(
-        ("high ", "bold red") if found["high"] else "",
+    attacks = [line for line in measured["language"] if line["victims"]]
+    gained = (
         "somebody who knows one term of a person, and which words go together, names another rightly for "
         f"{found['by_language']:.1%}; without these groups for {found['without']:.1%}: "
-        f"{found['by_language'] - found['without']:+.1%} is what they give away",
+        f"{found['by_language'] - found['without']:+.1%} is what they give away"
     )
+    unknown = "too few people with several known words to attack: what is given away was not measured"
+    yield Text.assemble(("high ", "bold red") if found["high"] else "", gained if attacks else unknown)
     yield from said[1:]
     if without := measured["users_without_terms"]:
         yield f"{without:,} more users have no usable query and are in no group"
     if scrubbed := measured["scrubbed_queries"]:
         yield f"{scrubbed:,} distinct queries were dropped: they hold an address or a personal number"
     rows = []
-    for line in measured["language"]:
+    for line in attacks:
         gain = "{:+.3f} [{:.3f}, {:.3f}]".format(line["gain"], *line["gain_interval"])
         right, without, surest, surely = (
             f"{line[key]:.3f}" for key in ("right", "without", "surest", "surest_without")
         )
         rows.append((f"{line['known_terms']}, {line['knows']}", right, without, gain, surest, surely))
-    yield table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)
+    if rows:
+        yield table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)
 
 
 def _of_cohorts(measured: dict[str, Any], place: str) -> Iterator[str]:

@@ -110,6 +110,9 @@ class Store:
         """Changes whenever another connection has changed the file."""
         return int(self._one("PRAGMA data_version")[0])
 
+    def delete(self, user: str) -> None:
+        self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
+
     def count_users(self) -> int:
         return int(self._one("SELECT count(*) FROM user")[0])
 
@@ -141,9 +144,6 @@ class CohortStore(Store):
             "SELECT name, places, keys FROM user ORDER BY name"
         ):
             yield name, _person(places, keys)
-
-    def delete(self, user: str) -> None:
-        self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
 
 
 def _person(places: bytes, keys: bytes) -> Standing:
@@ -177,9 +177,6 @@ class GroupsStore(Store):
         """The terms of a group's members."""
         rows = self.connection.execute("SELECT name, terms FROM user WHERE team = ? ORDER BY name", (group,))
         return {name: set(json.loads(terms)) for name, terms in rows}
-
-    def delete(self, user: str) -> None:
-        self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
 
     def count_groups(self) -> int:
         return int(self._one("SELECT count(*) FROM team")[0])
