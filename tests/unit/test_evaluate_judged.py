@@ -204,13 +204,18 @@ class Tiny:
         Judgment("1", "d1", 1), Judgment("1", "d2", 3), Judgment("1", "d2", 0), Judgment("2", "d9", -2)])
     scoreddocs_iter = lambda self: iter([
         Scored("1", "d1", 0.9), Scored("1", "d2", 0.5), Scored("2", "d9", 1.0)])
+class Link(NamedTuple):
+    query_id: str
+    doc_id: str
+class Links(Tiny):
+    queries_iter = lambda self: iter([Link("1", "d1")])
 class Documents:
     has_queries = has_qrels = has_scoreddocs = lambda self: False
 class Away(Tiny):
     def qrels_iter(self):
         raise RuntimeError("All download sources failed", "https://data.example/qrels")
 def load(name):
-    return {"own/tiny": Tiny, "own/documents": Documents, "own/away": Away}[name]()
+    return {"own/tiny": Tiny, "own/documents": Documents, "own/away": Away, "own/links": Links}[name]()
 """
 """What ir_datasets 0.6.3 has of a collection."""
 
@@ -232,6 +237,7 @@ def test_a_collection_that_ir_datasets_names(tmp_path: Path, monkeypatch: pytest
         assert found == pytest.approx(by_pytrec(lists, ["1", "2"], qrels))
     for name, said in (
         ("own/documents", "own/documents of ir_datasets has no queries"),
+        ("own/links", "own/links of ir_datasets has no queries in words"),
         ("own/away", "could not get own/away: RuntimeError"),
         ("own/unknown", "ir_datasets knows no such name"),
     ):
@@ -294,7 +300,7 @@ def test_topics_in_trecs_own_forms(tmp_path: Path, text: str) -> None:
         ("\n1 0 d1 good\n", "line 2: the grade must be a whole number"),
         ("1 0 d1 10000000000\n", "line 1: the grade must be a whole number below 10,000"),
         ("", "holds no judgment"),
-        ("99 0 d1 1\n", "none of 40 topics has both a list of results and a judgment"),
+        ("99 0 d1 1\n", "none of 40 topics has both a list .*: 40 have a list, 0 a judgment"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_its_line(tmp_path: Path, qrels: str, said: str) -> None:

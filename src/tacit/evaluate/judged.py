@@ -296,9 +296,12 @@ def load_judgments(
         if topic in grades and (unit.lists or more):
             found.append(replace(unit, topic=topic, lists=unit.lists + more))
     if not found:
+        listed = sum(bool(unit.lists or lists.get(unit.name)) for unit in units)
+        judged = sum(unit.topic in grades or unit.name in grades for unit in units)
         raise InputError(
-            f"none of {len(units):,} topics has both a list of results and a judgment.",
-            "Are the judgments of these topics? Topics without results need a `run`.",
+            f"none of {len(units):,} topics has both a list of results and a judgment: {listed:,} have a "
+            f"list, {judged:,} a judgment.",
+            "Give lists as `run`, and the judgments of these topics as `qrels`.",
         )
     return Judgments(tuple(found), grades)
 
@@ -311,10 +314,8 @@ def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]
         )
     try:
         source = importlib.import_module("ir_datasets").load(name)
-        units = [
-            Judged(q.query_id, q.query_id, f"topic {q.query_id}", (), False, normalise(_words(q)))
-            for q in (source.queries_iter() if source.has_queries() else ())
-        ]
+        asked = source.queries_iter() if source.has_queries() else ()
+        units = [unit for unit in (_topic(q.query_id, _words(q)) for q in asked) if unit.current]
         grades: dict[str, dict[str, int]] = {}
         for each in source.qrels_iter() if source.has_qrels() else ():
             _grade(grades, each.query_id, each.doc_id, int(each.relevance))
@@ -323,13 +324,13 @@ def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]
             scored.setdefault(each.query_id, []).append((float(each.score), each.doc_id))
     except KeyError as error:
         raise InputError(f"{name} is no file, and ir_datasets knows no such name.") from error
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError, ImportError) as error:
         raise InputError(
             f"ir_datasets could not get {name}: {type(error).__name__}.",
             "It downloads what is not on the disk; fetch it where there is a network, or give files.",
         ) from error
     if not units:
-        raise InputError(f"{name} of ir_datasets has no queries.", "Name one of its parts that has.")
+        raise InputError(f"{name} of ir_datasets has no queries in words.", "Name one of its parts that has.")
     return units, grades, {q: [doc for _, doc in sorted(s, reverse=True)] for q, s in scored.items()}
 
 
