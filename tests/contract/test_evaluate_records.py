@@ -55,5 +55,5 @@ def test_a_sweep_goes_on_only_with_the_same_records(tmp_path: Path) -> None:
         swept(Preparation(sessions=SessionCut.of(45)))
     with pytest.raises(InputError, match="another until"):
         swept(Preparation(until=datetime(2006, 3, 2)))
-    with pytest.raises(InputError, match="no records of that period"):
+    with pytest.raises(InputError, match="no searches with words of that period"):
         swept(Preparation(until=datetime(2005, 3, 2)))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tacit.evaluate import task_class
 from tacit.evaluate.release import Sensitivity, sensitivity_of
 from tacit.evaluate.sweep import ORIGINAL, ReleaseSetting, SweepPlan, grid, run_sweep
 from tacit.evaluate.sweep.sweeping import unjudged_tasks
+from tacit.release.preparation import Preparation
 from tacit.release.registry import MECHANISMS as REGISTERED
 from tacit.searchlog import LogWriter, check_log
 
@@ -143,7 +145,7 @@ def test_the_advice_is_what_the_runs_on_disk_say(made: tuple[Path, Path, dict[st
             tried = [gain(key, name, users) for key in at]
             serves[epsilon] = any(g >= whole / 10 and p * len(at) < 0.05 for g, p in tried)
         if not (whole > 0 and p < 0.05):
-            how = "not even with the whole log"
+            how = f"{'unclear' if whole > 0 else 'not'} even with the whole log"
         elif serves[0.5] and serves[64.0]:
             how = "from ε = 0.5"
         else:
@@ -275,11 +277,17 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="at least 2; found 1"):
         SweepPlan((ORIGINAL,), folds=1)
     pq.write_table(pq.read_table(log).slice(0, 2), tmp_path / "one.parquet")
-    with pytest.raises(InputError, match="5 folds of users need as many users; the log has 1"):
+    with pytest.raises(InputError, match="5 folds of users need as many users; the log has 1") as refused:
         run_sweep(tmp_path / "one.parquet", tmp_path / "nothing", SweepPlan((ORIGINAL,)))
+    assert refused.value.remedy == "Use a log of more people."  # no number of folds is small enough
     pq.write_table(pq.read_table(log).slice(0, 0), tmp_path / "empty.parquet")
-    with pytest.raises(InputError, match="nothing to evaluate"):
-        run_sweep(tmp_path / "empty.parquet", tmp_path / "nothing", plan)
+    for since, said in (
+        (None, "no searches with words, so"),
+        (datetime(2006, 1, 1), "words of that period, so"),
+    ):
+        period = SweepPlan((ORIGINAL,), folds=2, preparation=Preparation(since=since))
+        with pytest.raises(InputError, match=f"{said} there is nothing to evaluate"):
+            run_sweep(tmp_path / "empty.parquet", tmp_path / "nothing", period)
 
 
 def test_a_synthetic_log_says_so_and_its_report_may_be_shared(tmp_path: Path) -> None:

@@ -279,7 +279,30 @@ def test_where_the_whole_log_gains_nothing_no_release_is_advised(tmp_path: Path)
     found = served(tmp_path, {1.0: 0.5, 4.0: 0.5}, whole=0.2)
     assert advice(found, 50, 40) == "With 50 people: ad-hoc search not even with the whole log."
     assert np.isnan(found.headline("adhoc")[ORIGINAL.key].share)
-    assert not any("would need" in sentence for sentence in summarise(found, 40))
+    assert not any("People needed" in sentence for sentence in summarise(found, 40))
+
+
+def test_a_gain_of_the_whole_log_that_may_be_chance_is_called_unclear(tmp_path: Path) -> None:
+    values: Values = {
+        "nothing": (NOTHING, {(0, 0): [0.2, 0.3, 0.4, 0.1]}),
+        "original": (ORIGINAL, {(0, 0): [0.9, 0.2, 0.4, 0.1]}),
+        "one": (PRIVATE, {(0, 0): [0.9, 0.2, 0.4, 0.1], (0, 1): [0.9, 0.2, 0.4, 0.1]}),
+    }
+    found = gathered(tmp_path, values)
+    assert found.anchor("adhoc", ORIGINAL).gain.value == pytest.approx(0.15)
+    assert advice(found, 4, 3) == "With 4 people: ad-hoc search unclear even with the whole log."
+    assert not any("People needed" in sentence for sentence in summarise(found, 3))
+
+
+def test_the_summary_says_where_the_engines_order_is_not_known(tmp_path: Path) -> None:
+    values: Values = {
+        "nothing": (NOTHING, {(0, 0): [0.0, 0.0]}),
+        "original": (ORIGINAL, {(0, 0): [0.5, 0.6]}),
+        "one": (PRIVATE, {(0, 0): [0.00004, 0.0], (0, 1): [0.0, 0.0]}),
+    }
+    [*_, said] = summarise(gathered(tmp_path, values), 8)
+    assert "0 with nothing released (the engine's own order, unknown without ranks of clicks)" in said
+    assert "at ε = 4 no more; 0.55 with the whole log" in said  # what tables show as 0 is no gain
 
 
 def test_the_summary_says_where_there_is_nothing_to_judge(tmp_path: Path) -> None:

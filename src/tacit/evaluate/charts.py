@@ -50,7 +50,8 @@ def curve(
     if panel:  # where lines coincide, both show
         line["strokeDash"] = {"field": "series", "legend": None}
     points = {"x": across, "y": up, "color": colour, "shape": shape, "tooltip": told}
-    layers = [_layer("line", line), _layer({"type": "point", "filled": True, "size": 60}, points)]
+    dots = {"type": "point", "filled": True, "size": 60, "opacity": 1}
+    layers = [_layer("line", line), _layer(dots, points)]
     if any(row.get("low") is not None for row in rows):
         bounds = {"x": across, "y": _axis("low"), "y2": {"field": "high"}, "color": colour}
         layers.append(_layer({"type": "rule", "opacity": 0.6}, bounds) | _BOUNDED)

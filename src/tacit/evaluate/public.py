@@ -11,7 +11,6 @@ tested clicked them), which is all that a measure asks. A page that was released
 the clicked ones takes the first of the other places: where it stood in the engine's list is not noted.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 
@@ -150,6 +149,6 @@ class EngineLists:
 def popular(released: ReleasedData, most: int) -> tuple[Numbers, NDArray[np.float64]]:
     """The queries with the largest counts, each with its share of all; ties by the query's number."""
     counts = released.query_counts
-    order: Sequence[int] = np.lexsort((np.arange(len(counts)), -counts))[:most].tolist()
-    kept = np.array([number for number in order if counts[number] > 0], np.int64)
+    order = np.lexsort((np.arange(len(counts)), -counts))[:most]
+    kept = order[counts[order] > 0]
     return kept, counts[kept] / max(counts.sum(), 1.0)

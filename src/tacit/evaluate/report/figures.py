@@ -73,9 +73,7 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
                 | {"share": best.share, **_bounds(best.share_low, best.share_high)}
             )
     if rows:
-        missing = f" Not drawn: {', '.join(beside)}, where not even the whole log gains anything." * bool(
-            beside
-        )
+        missing = f" Not drawn, for not even the whole log surely gains: {', '.join(beside)}."
         yield Figure(
             "gains",
             f"What a release of {people:,} people's searches gains over nothing released",
@@ -88,7 +86,7 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
             "",
             "At each ε the mechanism that came out best, with public knowledge behind its release, over all "
             "test units. At 0% a task is served as well as without any log, at 100% as well as with all "
-            f"of it. Lines: 95% intervals of the gain, noise included.{missing}",
+            f"of it. Lines: 95% intervals of the gain, noise included.{missing * bool(beside)}",
             partial(charts.gains, rows),
         )
 

@@ -10,6 +10,8 @@ from tacit.evaluate.task import Task
 WORTH = 0.1
 """The least share of the whole log's gain over nothing for which a release is worth its ε."""
 _LEVEL = 0.05
+_SHOWN = 0.00005
+"""What is less is 0 in the tables."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Verdict:
         epsilon: the least ε tried at and above which some release serves it; None if none does.
         mechanism: the best there.
         most: the largest ε that was tried.
-        useless: whether not even the whole log gains anything over nothing.
+        useless: whether not even the whole log surely gains anything over nothing.
         people: how many an ε of 1 would need, about; ``at_least`` of them where no release served.
     """
 
@@ -70,7 +72,8 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
             continue
         least = min(epsilon for _, epsilon, _ in found.at_budgets(name))
         if judged.useless:
-            how = math.inf, "not even with the whole log"
+            chance = found.anchor(name, ORIGINAL).gain.value > 0
+            how = math.inf, f"{'unclear' if chance else 'not'} even with the whole log"
         elif judged.epsilon is None:
             how = 2 * judged.most, f"not at all up to ε = {judged.most:g}"
         else:
@@ -132,13 +135,16 @@ def _reached(found: Measurements, task: type[Task], judged: Verdict | None) -> s
     """Describe what the best mechanism gains at the least, the advised and the largest budget."""
     nothing, whole = (found.anchor(task.name, which) for which in (NOTHING, ORIGINAL))
     measure, best_at = task.headline.rpartition(": ")[2], found.best_at(task.name)
-    listed, tried = [f"{nothing.value:.3g} with nothing released ({task.nothing})"], [*best_at]
+    clicked = "order" in task.nothing and not task.judged
+    unknown = ", unknown without ranks of clicks" * (clicked and nothing.value == 0)
+    listed = [f"{nothing.value:.3g} with nothing released ({task.nothing}{unknown})"]
+    tried = [*best_at]
     advised = [judged.epsilon] if judged and judged.epsilon else []
     for epsilon in sorted({*tried[:1], *advised, *tried[-1:]}):
         name, best = best_at[epsilon]
         gain = best.gain
         between = f", {gain.low:+.2g} to {gain.high:+.2g}" if math.isfinite(gain.low) else ""
-        more = f"at best {best.value:.3g} ({name}: {gain.value:+.2g}{between})" if gain.value else "no more"
-        listed.append(f"at ε = {epsilon:g} {more}")
+        more = f"at best {best.value:.3g} ({name}: {gain.value:+.2g}{between})"
+        listed.append(f"at ε = {epsilon:g} {more if abs(gain.value) >= _SHOWN else 'no more'}")
     listed.append(f"{whole.value:.3g} with the whole log")
     return f"{task.title.capitalize()} ({measure}): {'; '.join(listed)}."

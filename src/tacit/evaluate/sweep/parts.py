@@ -6,7 +6,7 @@ memory. Of test users so many are taken, by a keyed hash of their names, that th
 :data:`MOST_TESTED`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -135,13 +135,8 @@ def spill(
 
 
 def _of_period(file: pq.ParquetFile, period: tuple[datetime | None, datetime | None]) -> Iterator[pa.Table]:
-    tests: list[tuple[Callable[..., Any], datetime]] = []
-    tests += [(pc.greater_equal, period[0])] if period[0] else []
-    tests += [(pc.less, period[1])] if period[1] else []
+    time, kind, kept = pc.field("time"), file.schema_arrow.field("time").type, pc.scalar(True)
+    kept = kept & (time >= pa.scalar(period[0], kind)) if period[0] else kept
+    kept = kept & (time < pa.scalar(period[1], kind)) if period[1] else kept
     for batch in file.iter_batches(_BATCH):
-        table = pa.Table.from_batches([batch])
-        for compare, bound in tests:
-            table = table.filter(
-                compare(table.column("time"), pa.scalar(bound, table.schema.field("time").type))
-            )
-        yield table
+        yield pa.Table.from_batches([batch]).filter(kept)

@@ -130,11 +130,12 @@ def run_sweep(
     log, folder = check_log(log), Path(folder)
     records, users = plan.extent(log)
     if not records:
-        raise InputError("the log has no records of that period, so there is nothing to evaluate.")
+        period = " of that period" * bool(plan.preparation.since or plan.preparation.until)
+        raise InputError(f"the log has no searches with words{period}, so there is nothing to evaluate.")
     if users < plan.folds:
         raise InputError(
             f"{plan.folds} folds of users need as many users; the log has {users}.",
-            "Use fewer `folds`, or a log of more people.",
+            f"Use {'fewer `folds`, or ' * (users > 1)}a log of more people.",
         )
     shared: dict[str, Any] = {
         "log": file_digest(log),
@@ -280,7 +281,7 @@ def uses_of(original: CountedLog, ks: Iterable[int], reads: Collection[str]) -> 
     """Ways to use a whole log beside all of it with public knowledge behind it.
 
     All of it alone; without what fewer than so many users had (:data:`LEAST`, and every k that is swept, so
-    that no k-query release is a better use); without one of the tables that the task reads.
+    that no k-query release is a better use); without one of the tables that the task reads; not at all.
     """
     whole = replace(released_whole(original).only(reads), whole=True)
     yield whole
@@ -292,6 +293,7 @@ def uses_of(original: CountedLog, ks: Iterable[int], reads: Collection[str]) -> 
         before = filtered.rows
     for left_out in whole.tables if len(whole.tables) > 1 else ():
         yield released_whole(original).only(set(reads) - {left_out})
+    yield ReleasedData({})
 
 
 class _Releases:
@@ -313,9 +315,7 @@ class _Releases:
         key = counted_alike(setting, plan)
         if key != self._key:
             for kept in self._counting.values():
-                if hasattr(
-                    kept, "get_name"
-                ):  # a table of the engine; a mechanism may count in its own arrays
+                if hasattr(kept, "get_name"):  # a table of the engine, not an array of a mechanism
                     self._engine.drop(kept)
             self._key, self._counting = key, plan.count(self._engine, log)
         for draw in draws:

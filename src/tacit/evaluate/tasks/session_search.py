@@ -79,9 +79,7 @@ class SessionSearchTrial:
 
     def _reranked(self, released: ReleasedData, units: Numbers) -> dict[str, Measured]:
         """Some sessions by the engine's lists and released clicks."""
-        chosen = np.zeros(len(self._sessions), np.bool_)
-        chosen[units] = True
-        lists = np.flatnonzero(chosen[self._unit])
+        lists = np.flatnonzero(np.isin(self._unit, units))
         ranked, urls = self._lists.ranked(released, lists)
         search = lists[ranked.unit]
         # a page that nobody clicked is another one for each query
