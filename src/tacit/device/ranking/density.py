@@ -9,8 +9,8 @@ results d and pages h::
     r[h]       = mean of the 5 largest C[:, h]+
     u[h]       = (density[h] / largest density)^20 r[h]^2;         w = u over its 20 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift       = gate * 15 (1 + N + N^2)(g - mean g),    gate = clip((z - 0.18) / 0.04, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.6
+    lift       = gate * 20 (1 + N + N^2)(g - mean g),    gate = clip((z - 0.18) / 0.04, 0, 1)
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.7
 
 N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
 one meaning rise together, also those that say little. The gate keeps a history quiet that has nothing dense
@@ -32,8 +32,8 @@ _Float32 = npt.NDArray[np.float32]
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
 _LIKE, _RESULTS, _PAGES = 6, 5, 20
-_POWER, _STRENGTH = 20, 15.0
-_GATE, _WIDTH, _DENSE = 0.18, 0.04, 0.6
+_POWER, _STRENGTH = 20, 20.0
+_GATE, _WIDTH, _DENSE = 0.18, 0.04, 0.7
 _ALIKE, _HANDED = 5, 2
 _CHUNK = 512
 
