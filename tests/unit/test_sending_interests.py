@@ -129,6 +129,15 @@ def test_a_third_topic_that_says_little_catches_no_page() -> None:
     assert concept_name(int(recogniser().concepts_of([text])[0])) is None
 
 
+def test_latin_names_beside_plain_words_catch_no_page_but_another_language_does() -> None:
+    names = "Charadriiformes Charadriidae Vanellinae Pluvialis Thinornis Erythrogonys Phegornis Oreopholus"
+    latin = f"Plover species and birds of the shore: {names} Peltohyas"
+    swedish = "Fåglar som häckar och övervintrar: birds, bird, plover i Sverige och på Öland"
+    maps = "OS map of the Yorkshire Dales: OS Explorer OL2, southern and western area"
+    judged = [concept_name(int(one)) for one in recogniser().concepts_of([latin, names, swedish, maps])]
+    assert judged == [None, "unreadable", "unreadable", None]
+
+
 def test_caught_pages_support_nothing() -> None:
     ill = [f"{title} after chemotherapy" for title in BIKES]
     assert len(passed_texts(ill).bags) == 0

@@ -8,7 +8,8 @@ A page is **caught** if any of these holds:
    third is, with an F of at least 0.42 and half of the best;
 3. for some concept c, ``4 (best F in c - best innocent F) + 0.3 regression of c`` reaches a threshold, where
    the regression reads the direction of the text and its best F in every concept;
-4. it cannot be read: too few of its words are known, or it is written in another language.
+4. it cannot be read: too few of its words are known, or it is written in another language. Where what is
+   known is plainly about an innocent topic, fewer do: Latin names of plants and animals are no secret.
 
 Whether a page is caught depends on that page and on public data alone, the same for everybody. Telling words,
 regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes them.
@@ -42,14 +43,16 @@ of its F, and with this F at least."""
 _MARGIN, _REGRESSION = 4.0, 0.3
 _TOLD, _NEARLY = 0.06, 1.5
 """A single telling word counts that is at least this share of the text, or so near to rule 3's threshold."""
-_KNOWN = 0.35
-"""At least this share of a text's words must be in the table."""
+_KNOWN, _KNOWN_PLAIN, _PLAINLY, _FAR = 0.35, 0.25, 0.55, -0.5
+"""At least this share of a text's words must be in the table; or the second of a text plainly innocent, whose
+best F is an innocent topic's and at least the third, and which is so far from rule 3's thresholds."""
 
 PLATFORMS = frozenset(
     "amazon bbc bing blogspot ebay etsy facebook google instagram medium pinterest quora reddit tiktok "
     "tumblr twitter wikipedia wordpress yahoo youtube".split()
 )
 """Sites that hold pages about anything: their names in an address say nothing about a page."""
+_BUNDLED = resources.files("tacit.data") / "people"
 FOREIGN = frozenset(" ".join(people_file("foreign.txt")).split())  # function words of other languages
 
 
@@ -98,16 +101,17 @@ class Recogniser:
         if scores is None:
             scores = self.topics.scores(texts)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :BEST]
-        least = np.maximum(_SAYS, _PART * scores.max(axis=1))
         excess = self.evidence(texts, scores) - self._thresholds
         for place, text in enumerate(texts):
             told = self._told(text, float(excess[place].max()))
             best = order[place]
-            says = (scores[place, best] >= least[place]) | (best == best[0])
+            fits = scores[place, best]
+            says = (fits >= max(_SAYS, _PART * fits[0])) | (best == best[0])
             near = [int(c) for c in self._concept[best[says]] if c >= 0]
+            plain = fits[0] >= _PLAINLY and excess[place].max() < _FAR and not near
             if told is not None:
                 found[place] = told
-            elif not self.readable(text):
+            elif not self.readable(text, _KNOWN_PLAIN if plain else _KNOWN):
                 found[place] = UNREADABLE
             elif near:
                 found[place] = near[0]
@@ -142,14 +146,14 @@ class Recogniser:
                 if concept is not None:
                     yield concept
 
-    def readable(self, text: str) -> bool:
-        """Whether the words of a text are known: those of another language are not."""
+    def readable(self, text: str, least: float = _KNOWN) -> bool:
+        """Whether this share of a text's words is known: those of another language are not."""
         said = [word.removesuffix("'s") for word in words(text) if not word.isdigit()]
         content = [word for word in said if len(word) > 1 and word not in STOP_WORDS]
         known = sum(self.knows(word) for word in content)
-        foreign = sum(word in FOREIGN and word not in STOP_WORDS for word in said)
+        foreign = len(FOREIGN.intersection(said) - STOP_WORDS)
         english = sum(word in STOP_WORDS for word in said)
-        return bool(content) and known >= _KNOWN * len(content) and not (foreign > 1 and foreign > english)
+        return bool(content) and known >= least * len(content) and not (foreign > 1 and foreign > english)
 
     def knows(self, word: str) -> bool:
         """Whether a word has a vector, or tells a topic or a concept by itself."""
@@ -175,7 +179,7 @@ class Recogniser:
     def described(self) -> list[Concept]:
         """The concepts with what they cover and how well each is recognised, for the person to look at."""
         people = self.topics.people
-        measured = json.loads(_bundled("recognised.json").read_text("utf-8"))["concepts"]
+        measured = json.loads((_BUNDLED / "recognised.json").read_text("utf-8"))["concepts"]
         return [
             Concept(
                 name,
@@ -213,15 +217,11 @@ def page_text(query: str, title: str, text: str, url: str) -> str:
     return " ".join((query, title, text, *told))
 
 
-def _bundled(name: str) -> resources.abc.Traversable:
-    return resources.files("tacit.data") / "people" / name
-
-
 @once
 def recogniser() -> Recogniser:
     """The recogniser over bundled data, made once per process."""
     topics = people_topics()
     place = {name: number for number, name in enumerate(topics.people.concepts)}
     telling = {phrase: place[name] for name, phrases in people_lines("telling.txt") for phrase in phrases}
-    with _bundled("recogniser.npz").open("rb") as file, np.load(file) as kept:
+    with (_BUNDLED / "recogniser.npz").open("rb") as file, np.load(file) as kept:
         return Recogniser(topics, telling, kept["weights"].astype(np.float32), kept["thresholds"])
