@@ -318,3 +318,25 @@ def test_which_engines_have_further_pages(kind: str) -> None:
     written = request.url + request.body.decode()
     assert {"mediawiki": "sroffset=50", "json": "p=2", "tacit": "tea"}[kind] in written
     assert not upstream.takes(Wanted(category="images"))
+
+
+def test_all_that_was_read_can_be_paged_through(page: ServedPage, browser: httpx.Client) -> None:
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    page.site.guard.learn(
+        ("", {"url": f"https://p{n}.example/", "title": f"Read {n}."}, begun + timedelta(hours=n))
+        for n in range(45)
+    )
+    page.site.changed()
+    first, last, beyond = (
+        browser.get("/profile", params=asked).text for asked in ({}, {"older": "40"}, {"older": "x" * 30})
+    )
+    assert "Read 44." in first and "Read 24." not in first and "older=20" in first and "Newer" not in first
+    assert "Read 4." in last and "Read 5." not in last and "older=20" in last and "Older" not in last
+    assert "Read 44." in beyond
+
+
+def test_where_nothing_was_found_nothing_is_said_of_its_order(tmp_path: Path) -> None:
+    with served_page(tmp_path) as page, page.browser() as browser:
+        nothing, some = (browser.get("/search", params={"q": query}).text for query in ("zzqxv", "knight"))
+    assert "Nothing was found." in nothing and "Not personalised" not in nothing
+    assert "Not personalised: nothing you opened favours one of these" in some

@@ -10,10 +10,7 @@ from tacit.web.site.site import Notice, Site
 from tacit.web.topics import readable_topic
 
 _INTERESTS = "/profile#interests"
-_BUSIEST = 24
-_FOUND = 60
-_MOST_TO_MARK = 1_000
-_SEVERAL = 1.5
+_BUSIEST, _FOUND, _MOST_TO_MARK, _SEVERAL = 24, 60, 1_000, 1.5
 
 
 def routes(site: Site) -> list[Route]:
@@ -35,6 +32,8 @@ class _ProfilePage:
     def show(self, request: Request) -> Response:
         guard = self._site.guard
         word = " ".join(request.query_params.get("find", "").split())[:100]
+        asked = request.query_params.get("older", "")[:9]
+        older = int(asked) if asked.isascii() and asked.isdigit() else 0
         return self._site.render(
             request,
             "profile.html",
@@ -45,7 +44,8 @@ class _ProfilePage:
             marks=sorted(guard.sensitive_topics()),
             concepts=guard.concepts(),
             confirmed=guard.confirmed,
-            history=guard.history(limit=20),
+            history=guard.history(limit=21, offset=older),
+            older=older,
             for_all=self._for_all(),
         )
 
