@@ -1,88 +1,81 @@
 """How much memory an evaluation needs, and how slowly it grows with the log.
 
-Asks whether one fold of a log of 36 million records (as many as AOL's published log has) is evaluated on all
-tasks within 6 GB. The large log is a synthetic one of 20,000 people copied 33 times, with people of their own
-and what one person alone asked made different in each copy, so that the tail grows as a real log's does.
-It holds up to 8.9 million records; memory still grows with the log, more slowly than it does, so that 36
-million are not shown to fit.
+Asks whether a log of 36 million records (as many as AOL's published log has) is evaluated on all tasks
+within 6 GB. ``tacit synth`` makes the log, ``tacit evaluate release`` evaluates it with two mechanisms at two
+budgets in two folds, and what all its processes hold is read twice a second (shared pages once; Linux only).
 
-    python benchmarks/evaluate_memory.py               # 1.1 and 36 million records
-    python benchmarks/evaluate_memory.py --copies 5    # 1.1 and 5.5 million
+    python benchmarks/evaluate_memory.py                     # 36 million records: half an hour
+    python benchmarks/evaluate_memory.py --users 20000       # 1.1 million
+    python benchmarks/evaluate_memory.py --log log.parquet   # a log that is there
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 GIGABYTES = 6.0
+TRIED = "-m zealous -m adaptive --epsilon 1 --epsilon 16 --folds 2 --draws 2".split()
 
 
-def copied(log: Path, to: Path, copies: int) -> int:
-    """Write a log of so many copies; how many records it has."""
-    table = pq.read_table(log)
-    asked = table.group_by("query").aggregate([("user", "count_distinct")])
-    alone = asked.filter(pc.equal(asked.column("user_count_distinct"), 1)).column("query")
-    rare = pc.is_in(table.column("query"), value_set=alone.combine_chunks())
-    with pq.ParquetWriter(to, table.schema) as writer:
-        for copy in range(copies):
-            columns = {name: table.column(name) for name in table.column_names}
-            columns["user"] = pc.binary_join_element_wise(table.column("user"), f"{copy:02d}", "-")
-            if copy:
-                other = pc.binary_join_element_wise(table.column("query"), f"w{copy}", " ")
-                columns["query"] = pc.if_else(rare, other, table.column("query"))
-            writer.write_table(pa.table(columns, schema=table.schema), row_group_size=1 << 17)
-    return copies * int(table.num_rows)
+def processes(parent: int) -> list[int]:
+    """A process and all that it started."""
+    found = [parent]
+    with suppress(OSError):  # it has just ended
+        for task in Path(f"/proc/{parent}/task").iterdir():
+            found += [
+                each for child in (task / "children").read_text().split() for each in processes(int(child))
+            ]
+    return found
 
 
-def run_one_fold(log: Path) -> None:
-    """One of five folds with the anchors and ZEALOUS at two budgets; prints the most memory it held."""
-    from tacit.evaluate.sweep import SweepPlan, grid
-    from tacit.evaluate.sweep.runs import RunStore
-    from tacit.evaluate.sweep.sweeping import run_fold
+def held(process: int) -> float:
+    """Gigabytes that a process holds, what it shares divided among those who do."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024 / 1e9
+    return 0.0
 
-    plan = SweepPlan(grid(["zealous"], [1.0, 16.0]), draws=2)
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
-        run_fold(log, RunStore(Path(folder) / "sweep", {"log": log.name}), plan, 0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{peak:.2f} {time.process_time() - begun:.0f}")
+
+def most_held(command: list[str]) -> float:
+    """Run a command; the most that its processes held together."""
+    running, most = subprocess.Popen(command, stdout=subprocess.DEVNULL), 0.0
+    while running.poll() is None:
+        most = max(most, sum(map(held, processes(running.pid))))
+        time.sleep(0.5)
+    if running.returncode:
+        raise SystemExit(running.returncode)
+    return most
 
 
 def main() -> None:
-    """Measure both logs, or be one side."""
+    """Make a log unless there is one, and evaluate it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--copies", type=int, default=33)
-    parser.add_argument("--users", type=int, default=20_000)
-    parser.add_argument("--fold-of", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--users", type=int, default=657_426)
+    parser.add_argument("--log", type=Path)
     options = parser.parse_args()
-    if options.fold_of:
-        run_one_fold(options.fold_of)
-        return
-    from tacit.world.synth import SyntheticLog
-
-    found = []
+    tacit = str(Path(sys.executable).with_name("tacit"))
     with tempfile.TemporaryDirectory() as folder:
-        small, large = Path(folder) / "small.parquet", Path(folder) / "large.parquet"
-        SyntheticLog(options.users, seed=1).write(small)
-        sizes = [(small, pq.read_metadata(small).num_rows), (large, copied(small, large, options.copies))]
-        for log, records in sizes:
-            command = [sys.executable, __file__, "--fold-of", str(log)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            gigabytes, seconds = map(float, done.stdout.split())
-            found.append(gigabytes)
-            print(f"{records:>12,} records: {gigabytes:.2f} GB, {seconds:.0f} processor seconds", flush=True)
-    print(f"{options.copies} times the records, {found[1] / found[0]:.1f} times the memory")
-    print(f"within {GIGABYTES:.0f} GB: {'yes' if found[1] <= GIGABYTES else 'NO'}")
+        log = options.log or Path(folder) / "log.parquet"
+        if options.log is None:
+            users = ["--users", str(options.users), "--seed", "1"]
+            subprocess.run([tacit, "synth", *users, "-o", log], stdout=subprocess.DEVNULL, check=True)
+        begun, before = time.monotonic(), os.times()
+        most = most_held([tacit, "evaluate", "release", str(log), "-o", f"{folder}/report", *TRIED])
+        seconds, after = time.monotonic() - begun, os.times()
+        processor = sum(after[2:4]) - sum(before[2:4])
+        print(f"{pq.read_metadata(log).num_rows:,} records: {most:.2f} GB in all processes")
+        print(f"{seconds:.0f} seconds, {processor:.0f} processor seconds")
+        print(f"within {GIGABYTES:.0f} GB: {'yes' if most <= GIGABYTES else 'NO'}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from scipy import stats
 
 from tacit import ParameterError
 from tacit.evaluate.release import Sensitivity, results_of
+from tacit.evaluate.report.figures import all_figures
 from tacit.evaluate.report.summary import advice, summarise, verdict
 from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
@@ -272,7 +273,9 @@ def test_the_summary_says_what_the_advised_budget_gains(tmp_path: Path) -> None:
         "at ε = 16 at best 0.4 (zealous: +0.2, +0.19 to +0.21); 0.6 with the whole log."
     )
     (tmp_path / "b").mkdir()
-    assert "at ε = 1 no more; at ε = 16" in summarise(served(tmp_path / "b", {1: 0.0, 16: 0.01}), 800)[1]
+    found = served(tmp_path / "b", {1: 0.0, 16: 0.01})
+    assert "at ε = 1 no more; at ε = 16" in summarise(found, 800)[1]
+    assert [row["mechanism"] for row in all_figures(found, 800)[0].rows] == ["none", "zealous"]
 
 
 def test_where_the_whole_log_gains_nothing_no_release_is_advised(tmp_path: Path) -> None:

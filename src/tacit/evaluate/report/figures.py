@@ -69,7 +69,8 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
         for epsilon, (mechanism, best) in best_at.items():
             rows.append(
                 common
-                | {"epsilon": epsilon, "mechanism": mechanism, "value": best.value}
+                | {"epsilon": epsilon, "mechanism": mechanism if best.gain.value > 0 else "none"}
+                | {"value": best.value}
                 | {"share": best.share, **_bounds(best.share_low, best.share_high)}
             )
     if rows:
