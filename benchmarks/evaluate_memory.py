@@ -1,7 +1,7 @@
 """How much memory an evaluation needs, and how slowly it grows with the log.
 
 Asks whether a log of 36 million records (as many as AOL's published log has) is evaluated on all tasks
-within 6 GB. ``tacit synth`` makes the log, ``tacit evaluate release`` evaluates it with two mechanisms at two
+within 6 GB. ``tacit synth`` makes the log, ``tacit evaluate release`` evaluates it with ZEALOUS at two
 budgets in two folds, and what all its processes hold is read twice a second (shared pages once; Linux only).
 
     python benchmarks/evaluate_memory.py                     # 36 million records: half an hour
@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 GIGABYTES = 6.0
-TRIED = "-m zealous -m adaptive --epsilon 1 --epsilon 16 --folds 2 --draws 2".split()
+TRIED = "-m zealous --epsilon 1 --epsilon 16 --folds 2 --draws 2".split()
 
 
 def processes(parent: int) -> list[int]:
