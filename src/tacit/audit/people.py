@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
 from tacit.audit.found import Deadline, GuardAudit
@@ -20,6 +19,7 @@ from tacit.audit.page import bar, table
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Plan
+from tacit.release.mechanisms.adaptive_holdings import encoded
 from tacit.release.registry import mechanism_class
 from tacit.searchlog import check_log
 from tacit.validation import flag, place, real, whole
@@ -120,9 +120,7 @@ def audit_people(
 def _hashed(engine: Engine, log: Any, known: int, rng: Any) -> tuple[int, list[dict[str, Any]], list[Secret]]:
     """Users, who is found with one known search to ``known`` of them, and each person's own query if any."""
     pairs = engine.table(log.select("user", "query").distinct())
-    encoded = [pc.dictionary_encode(pairs.column(name)).combine_chunks() for name in ("user", "query")]
-    user, query = (np.asarray(each.indices) for each in encoded)
-    names, texts = (each.dictionary for each in encoded)
+    (names, user), (texts, query) = (encoded(pairs.column(name)) for name in ("user", "query"))
     asked = np.bincount(query)
     order = np.argsort(user, kind="stable")
     starts = np.searchsorted(user[order], np.arange(len(names) + 1))

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from tacit.release.contribution import bounded_sessions, items_of, searches_of
 from tacit.release.engines import Engine
-from tacit.release.execution import Holdings
+from tacit.release.execution import Holdings, Whole
 from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
 from tacit.release.parameters import ITEM_KEYS, Choice, Item
 
 _ALL = 1 << 30
-_READ_AGAIN = (HeldItem.QUERIES, HeldItem.CLICKS)
-"""Reading these from the log once more costs less than keeping them."""
+_AS_RECORDED = (HeldItem.QUERIES, HeldItem.CLICKS)
+"""Of these a record has one: to drop repetitions costs less once they are numbers."""
 
 _PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
 
@@ -81,39 +81,77 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
 
     ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """
-    held = {kind.value: held_in(log, kind) for kind in items}
-    for name in held.keys() - set(_READ_AGAIN):
-        rows, key = held[name]
-        held[name] = engine.keep(rows.select("user", *key).distinct()), key
-    first, *others = (rows.select("user") for rows, _ in held.values())
-    holders = first.union(*others) if others else first
-    users = engine.keep(holders.distinct().mutate(holder=ibis.row_number().cast("int32")))
+    users = pa.array([], pa.string())
     tables: dict[str, pa.Table] = {}
     offsets: dict[str, int] = {}
-    pairs: list[NDArray[np.int64]] = []
-    words, listed, total = [], [], 0
-    for name, (there, key) in held.items():
-        rows = there.join(users, "user").select(*key, "holder", public=False)
-        if public is not None and len(key) == 1:
-            named = engine.load(pa.table({key[0]: listed_keys(name, public)}))
-            rows = rows.union(named.select(key[0], holder=ibis.null("int32"), public=True))
-        grouped = rows.group_by(key).aggregate(holders=rows.holder.collect(), public=rows.public.any())
-        grouped = grouped.mutate(words=number_of_words(grouped, key).cast("uint8"))
-        offsets[name], batches = total, []
-        for batch in engine.batches(grouped):
-            pairs.append(_unfolded(batch.column("holders"), total))
-            words.append(np.asarray(batch.column("words")))
-            listed.append(np.asarray(batch.column("public")))
-            batches.append(batch.select(key))
-            total += batch.num_rows
-        tables[name] = pa.Table.from_batches(batches, grouped.select(*key).schema().to_pyarrow())
-        if name not in _READ_AGAIN:
-            engine.drop(there)
-    engine.drop(users)
-    holdings = _grouped(pairs, np.concatenate([np.zeros(0, np.uint8), *words]))
+    pairs: list[Whole] = []
+    words, listed, total = [np.zeros(0, np.uint8)], [], 0
+    for kind in items:
+        rows, key = held_in(log, kind)
+        rows = rows.select("user", *key)
+        read = engine.table(rows if kind in _AS_RECORDED else rows.distinct())
+        names, who = encoded(read.column("user"))
+        read = read.select(key)  # so that the users' names need not stay
+        users, people = numbered(users, names)
+        keys, what = _encoded_together(read)
+        del read
+        offsets[kind.value] = total
+        pairs.append(people[who] << 32 | what + total)
+        if public is not None:
+            known = np.zeros(0, np.int64)
+            if len(key) == 1:
+                texts, known = numbered(keys.column(0).combine_chunks(), listed_keys(kind, public))
+                keys = pa.table({key[0]: texts})
+            on_list = np.zeros(keys.num_rows, np.bool_)
+            on_list[known] = True
+            listed.append(on_list)
+        words.append(words_of(*(keys.column(name) for name in key if name != "url")))
+        tables[kind.value] = keys
+        total += keys.num_rows
+    holdings = _grouped(np.concatenate(pairs), np.concatenate(words))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
     return Counted(holdings, tables, offsets)
+
+
+def encoded(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The different texts, and which of them each is."""
+    coded = pa.chunked_array(texts, pa.string()).dictionary_encode().combine_chunks()
+    return coded.dictionary, np.asarray(coded.indices)
+
+
+def numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Whole]:
+    """Number all names: known ones first, and return the numbers of ``named``, which are all different."""
+    places = pc.index_in(named, value_set=known)
+    new = named.filter(pc.is_null(places))
+    numbers = np.array(pc.fill_null(places, -1), np.int64)
+    numbers[numbers < 0] = len(known) + np.arange(len(new))
+    return pa.concat_arrays([known, new]), numbers
+
+
+def _encoded_together(keys: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
+    """The different keys of one or several texts, and which of them each is."""
+    (texts, which), *others = map(encoded, keys.columns)
+    columns = [texts]
+    for texts, each in others:
+        coded = pa.array(which.astype(np.int64) << 32 | each).dictionary_encode()
+        different, which = np.asarray(coded.dictionary), np.asarray(coded.indices)
+        columns = [column.take(pa.array(different >> 32)) for column in columns]
+        columns.append(texts.take(pa.array(different & 0xFFFFFFFF)))
+    return pa.table(columns, keys.column_names), which
+
+
+def each_once(pairs: Whole) -> Whole:
+    """Sort packed pairs in their place, and leave repetitions out."""
+    pairs.sort()
+    return np.asarray(pairs[np.diff(pairs, prepend=-1) > 0])
+
+
+def words_of(*columns: Any) -> NDArray[np.uint8]:
+    """Count how many words the texts of each row have, cut at 255; an empty text has none."""
+    spaces = [np.asarray(pc.count_substring(column, " "), np.int64) for column in columns]
+    words = sum((1 + n) * np.asarray(pc.not_equal(c, "")) for n, c in zip(spaces, columns, strict=True))
+    return np.asarray(np.minimum(words, 255), np.uint8)
 
 
 def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
@@ -125,17 +163,8 @@ def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
     return total.clip(upper=255)
 
 
-def _unfolded(holders: pa.Array, first: int) -> NDArray[np.int64]:
-    """Pack each pair of an item (from ``first``) and a holder into one number, the fastest to sort."""
-    held = np.repeat(np.arange(first, first + len(holders)), np.diff(np.asarray(holders.offsets)))
-    return np.asarray(holders.flatten()).astype(np.int64) << 32 | held
-
-
-def _grouped(parts: list[NDArray[np.int64]], words: NDArray[np.uint8]) -> Holdings:
-    """Group pairs by holder, each holder's in the order of their numbers, each once."""
-    pairs = np.concatenate([np.zeros(0, np.int64), *parts])
-    parts.clear()
-    pairs.sort()
-    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+def _grouped(pairs: Whole, words: NDArray[np.uint8]) -> Holdings:
+    """Group packed pairs by holder, each holder's in the order of their numbers, each once."""
+    pairs = each_once(pairs)
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs >> 32))]).astype(np.int64)
     return Holdings(starts, pairs.astype(np.int32), words.size, words)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.errors import InfeasibleError
@@ -20,13 +19,13 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Holdings, select
 from tacit.release.mechanisms.adaptive import PER_USER
+from tacit.release.mechanisms.adaptive_holdings import encoded, words_of
 from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
 from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, WeighingByStandings
 from tacit.release.series.course import FULL, Course
-from tacit.release.series.state import words_of
 
 SHARES = (0.0025, 0.005, 0.01, 0.02)
 """Of the active users of a week: who asks a new query, from the middle of the period on."""
@@ -57,15 +56,13 @@ def read_stream(
         raise InfeasibleError("the log has no record to cut into weeks.", "Give another log.")
     times = np.asarray(asked.column("time").cast("timestamp[us]").cast("int64"))
     week = ((times - times.min()) // round(hours * 3.6e9)).astype(np.int64)
-    users, items = (pc.dictionary_encode(asked.column(n)).combine_chunks() for n in ("user", "query"))
-    kinds = len(items.dictionary)
-    words = np.append(words_of(items.dictionary.cast("string")), np.full(risers, 2, np.uint8))
-    who, what = (np.asarray(each.indices).astype(np.int64) for each in (users, items))
+    (users, who), (items, what) = (encoded(asked.column(name)) for name in ("user", "query"))
+    kinds, words = len(items), np.append(words_of(items), np.full(risers, 2, np.uint8))
     lots, parts, made = np.random.default_rng(seed), np.array_split(np.arange(risers), len(SHARES)), []
     new = {kinds + int(n): share for share, part in zip(SHARES, parts, strict=True) for n in part}
     for number in range(weeks):
         mine = week == number
-        pairs = np.unique(who[mine] * kinds + what[mine])
+        pairs = np.unique(who[mine].astype(np.int64) * kinds + what[mine])
         listed = [np.stack([pairs // kinds, pairs % kinds], axis=1)]
         if number >= weeks // 2:
             active = np.unique(listed[0][:, 0])
@@ -73,7 +70,7 @@ def read_stream(
                 askers = active[lots.random(active.size) < share]
                 listed.append(np.stack([askers, np.full(askers.size, item)], axis=1))
         made.append(np.concatenate(listed).astype(np.int32))
-    return AskedByWeek(len(users.dictionary), words, made, new)
+    return AskedByWeek(len(users), words, made, new)
 
 
 @dataclass(frozen=True)
