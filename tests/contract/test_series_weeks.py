@@ -352,6 +352,38 @@ def test_the_command_says_keys_as_json(tmp_path: Path, weeks: list[Path]) -> Non
     assert run("series", "next", year, str(weeks[1])).returncode == 1
 
 
+def test_every_state_that_is_written_is_what_is_in_memory(opened: OpenSeries, weeks: list[Path]) -> None:
+    """Also what was encrypted for an earlier step and has not changed since."""
+    real = KeptCourse.write
+
+    def written(kept: KeptCourse, path: Path, key: SeriesKey) -> None:
+        real(kept, path, key)
+        back = KeptCourse.read(path, key, kept.course.rounds)
+        assert (back.mark, back.logs) == (kept.mark, kept.logs)
+        assert back.texts.equals(kept.texts) and back.users.equals(kept.users)
+        for name, each in vars(kept.course).items():
+            assert np.array_equal(vars(back.course)[name], each), name
+
+    with mock.patch.object(KeptCourse, "write", written):
+        for log in weeks:
+            opened.next(log)
+        opened.erase(["u1"])
+
+
+def test_parts_of_two_states_make_none(opened: OpenSeries, weeks: list[Path], tmp_path: Path) -> None:
+    opened.next(weeks[0])
+    kept, key = state_of(opened), SeriesKey.read(Path(opened.about["key"]))
+    written = []
+    for users in (kept.users, kept.users.take(pa.array(range(len(kept.users)))[::-1])):
+        kept.users = users
+        kept.write(tmp_path / "state", key)
+        written.append((tmp_path / "state").read_bytes())
+    last = len(kept._sealed["users"][2])
+    (tmp_path / "state").write_bytes(written[1][:-last] + written[0][-last:])
+    with pytest.raises(IntegrityError, match="not the state"):
+        KeptCourse.read(tmp_path / "state", key, kept.course.rounds)
+
+
 def test_a_damaged_state_or_another_key_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
     opened.next(weeks[0])
     state = bytearray((opened.folder / "state").read_bytes())

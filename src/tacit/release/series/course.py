@@ -147,8 +147,10 @@ class Course:
 
     def _remembered(self, standing: Whole, numbers: Whole) -> Whole:
         """Standings after a round: what each memory keeps, rounded down, and the round's number."""
-        kept = (standing * np.array(self.rounds.memories[:2], np.int64)) >> 16
-        return np.asarray(kept + numbers[:, None])
+        remembered = np.empty_like(standing)
+        for place, memory in enumerate(self.rounds.memories[:2]):
+            remembered[:, place] = (standing[:, place] * memory >> 16) + numbers
+        return remembered
 
     def draw_round(self, source: RandomSource) -> None:
         """Carry out the next round of this week; it was noted before."""
@@ -173,7 +175,8 @@ class Course:
     def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
         """Compute what each item weighs, the least where it is new, and for how many weeks it is."""
         weighing = self.rounds.weighing[q - 1]
-        scores = np.array(self.rounds.scores)[np.clip(self.words, 1, len(self.rounds.scores)).astype(int) - 1]
+        by_words = np.array(self.rounds.scores)[np.clip(np.arange(256), 1, len(self.rounds.scores)) - 1]
+        scores = by_words.astype(np.int32)[self.words]
         steered = np.maximum(
             stepped(weighing.long, self.standings[:, 0]), stepped(weighing.short, self.standings[:, 1])
         )
@@ -232,6 +235,8 @@ class Course:
         kept = self.held | (self.found >= 0)
         kept[self.window[:, 1]] = True
         stay, numbers = np.flatnonzero(kept), np.cumsum(kept, dtype=np.int32) - 1
+        if stay.size == kept.size:
+            return stay
         for name in (*_PER_ITEM, "words"):
             setattr(self, name, getattr(self, name)[stay])
         self.items = numbers[self.items].astype(np.int32)

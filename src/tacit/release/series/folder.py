@@ -340,7 +340,8 @@ class _Work:
         """Finish what is under way, then take in the log and publish its week."""
         self._open(restart)
         course = self.kept.course
-        digest = self.key.mark(log, json.dumps(taken.to_dict()))
+        with log.open("rb") as file:
+            digest = self.key.mark(file, json.dumps(taken.to_dict()))
         if course.week:
             interrupted = not self._folder(course.week).exists()
             self._finish()
@@ -370,7 +371,6 @@ class _Work:
             raise _lost("its state is gone")
         self.key = SeriesKey.read(self.key_path)
         self.kept = KeptCourse.read(self.path, self.key, self.plan.rounds)
-        self.mark = self.key.mark(self.path, "mark")
         course = self.kept.course
         if self.entry.step < course.noted:
             raise IntegrityError(
@@ -378,11 +378,11 @@ class _Work:
                 "This is an old copy of the ledger; restore the newest.",
             )
         if self.entry.step > course.noted:
-            if self.entry.step != course.step + 1 or self.entry.mark != self.mark:
+            if self.entry.step != course.step + 1 or self.entry.mark != self.kept.mark:
                 raise _lost(f"its state is of step {course.noted}, and the ledger is at {self.entry.step}")
             self.report("a step was interrupted; it is left out.")
             course.leave_out()
-            self._save()
+            self.kept.write(self.path, self.key)
 
     def _start_anew(self) -> None:
         """Go on without the state: empty standings, a new key, everything saved so far taken as spent."""
@@ -392,21 +392,18 @@ class _Work:
         self.kept = KeptCourse.empty(self.plan.rounds)
         _seed(self.kept, self.series, same=True)
         self.kept.course.start_anew(self.entry.step)
-        self._save()
-
-    def _save(self) -> None:
-        self.mark = self.kept.write(self.path, self.key)
+        self.kept.write(self.path, self.key)
 
     def _take_in(self, log: Path, digest: str, taken: Preparation) -> None:
         self.report("reading")
         with open_engine(memory=memory_for(log)) as engine:
             records = taken.apply(engine.log(log))
-            asked = engine.table(items_of(records, Item.QUERIES).select("user", "query").distinct())
+            asked = engine.table(items_of(records, Item.QUERIES).select("user", "query"))
         kept = self.kept
         kept.course.begin_week(kept.take_in(asked, self.key), self.source)
         kept.compact()
         kept.logs[digest] = kept.course.week
-        self._save()
+        self.kept.write(self.path, self.key)
 
     def _finish(self) -> None:
         """Draw what is left of the week, and publish it if it is not."""
@@ -418,14 +415,14 @@ class _Work:
                 course.end_week()
                 break
             self.report("counting" if counting else "drawing noise")
-            self.ledger.note_step(self.entry, course.step + 1, self.mark)
+            self.ledger.note_step(self.entry, course.step + 1, self.kept.mark)
             course.noted = course.step + 1
             if counting:
                 course.draw_count(self.source)
                 self.kept.compact()
             else:
                 course.draw_round(self.source)
-            self._save()
+            self.kept.write(self.path, self.key)
         output = self._folder(course.week)
         if not output.exists():
             self.report("writing")
@@ -451,7 +448,7 @@ class _Work:
         places = pc.index_in(hashed, value_set=self.kept.users).drop_null()
         known = np.unique(np.asarray(places, np.int64))
         self.kept.course.erase(known)
-        self._save()
+        self.kept.write(self.path, self.key)
         return int(known.size)
 
 

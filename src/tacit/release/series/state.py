@@ -17,24 +17,25 @@ import io
 import json
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_file
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
+from tacit.release.mechanisms.adaptive_holdings import each_once, encoded, numbered, words_of
 from tacit.release.schedule import SeriesRounds
 from tacit.release.series.course import Course
 
-_MAGIC = b"tacit series 1\n"
-_CHUNK = 1 << 24
+_MAGIC = b"tacit series 2\n"
 _KEY_BYTES = 32
 _HASH_BYTES = 16
-_TEXTS, _USERS = pa.array([], pa.string()), pa.array([], pa.binary(_HASH_BYTES))
+_STEADY = ("held", "words", "owners", "items", "joined", "window", "texts", "users")
+"""What no round changes: replaced as a whole by what does, never in place."""
 
 
 class SeriesKey:
@@ -76,22 +77,13 @@ class SeriesKey:
 
     def users(self, names: pa.Array) -> pa.Array:
         """Hash users under the key."""
-        keyed = hashlib.blake2b(key=self._for("users"), digest_size=_HASH_BYTES)
+        hashed = partial(hashlib.blake2b, key=self._for("users"), digest_size=_HASH_BYTES)
+        digests = [hashed(name).digest() for name in names.cast(pa.binary()).to_pylist()]
+        return pa.array(digests, pa.binary(_HASH_BYTES))
 
-        def hashed(name: str) -> bytes:
-            one = keyed.copy()
-            one.update(name.encode())
-            return one.digest()
-
-        return pa.array(map(hashed, names.to_pylist()), pa.binary(_HASH_BYTES))
-
-    def mark(self, path: Path, use: str) -> str:
-        """Hash a file under the key."""
-        digest = hmac.new(self._for(use), digestmod="sha256")
-        with path.open("rb") as file:
-            while part := file.read(_CHUNK):
-                digest.update(part)
-        return digest.hexdigest()
+    def mark(self, file: Any, use: str) -> str:
+        """Hash an open file under the key."""
+        return hashlib.file_digest(file, lambda: hmac.new(self._for(use), digestmod="sha256")).hexdigest()
 
     def encrypt(self, data: bytes) -> bytes:
         """Encrypt into a file that only this key opens, under a key of its own."""
@@ -99,17 +91,16 @@ class SeriesKey:
 
         salt = OperatingSystemRandomness().bits(_KEY_BYTES)
         cipher = AESGCM(hmac.digest(self._for("state"), salt, "sha256"))
-        return _MAGIC + salt + cipher.encrypt(bytes(12), data, _MAGIC)
+        return salt + cipher.encrypt(bytes(12), data, _MAGIC)
 
-    def decrypt(self, path: Path) -> bytes:
-        """Decrypt a file; IntegrityError if it is another, damaged or cut short."""
+    def decrypt(self, path: Path, data: memoryview, salt: bytes | None = None) -> bytes:
+        """Decrypt a part of a file; IntegrityError if it is another, damaged or cut short."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        data, end = path.read_bytes(), len(_MAGIC) + _KEY_BYTES
-        cipher = AESGCM(hmac.digest(self._for("state"), data[len(_MAGIC) : end], "sha256"))
+        cipher = AESGCM(hmac.digest(self._for("state"), salt or data[:_KEY_BYTES], "sha256"))
         try:
-            return cipher.decrypt(bytes(12), data[end:], data[: len(_MAGIC)])
+            return cipher.decrypt(bytes(12), data[_KEY_BYTES:], _MAGIC)
         except (InvalidTag, ValueError):
             raise IntegrityError(
                 f"{path} is not the state that this key encrypted, or is damaged.",
@@ -126,48 +117,63 @@ class KeptCourse:
     users: pa.Array  # keyed hashes
     logs: dict[str, int] = field(default_factory=dict)
     """Keyed hashes of the logs that were taken in, with the week of each."""
+    mark: str = ""  # a keyed hash of the state as it was last written or read
+    _sealed: dict[str, tuple[Any, Any, bytes]] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, rounds: SeriesRounds) -> KeptCourse:
         """Before the first week."""
-        return cls(Course(rounds), _TEXTS, _USERS)
+        return cls(Course(rounds), pa.array([], pa.string()), pa.array([], pa.binary(_HASH_BYTES)))
 
-    def write(self, path: Path, key: SeriesKey) -> str:
-        """Write it whole or not at all, synced; returns the file's mark."""
+    def write(self, path: Path, key: SeriesKey) -> None:
+        """Write it whole or not at all, synced.
+
+        What has not changed since it was last written is encrypted already. The note names the salt of every
+        part, so that parts of two writings never make one state.
+        """
         plain = {n: each for n, each in vars(self.course).items() if isinstance(each, int)}
         arrays = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
-        arrays["note"] = _bytes(json.dumps({**plain, "logs": self.logs}).encode())
-        arrays |= {name: _ipc(pa.table({name: getattr(self, name)})) for name in ("texts", "users")}
-        packed: Any = io.BytesIO()
-        np.savez(packed, **arrays)  # type: ignore[arg-type]
-        data = pa.compress(packed.getvalue(), "zstd", asbytes=True)
-        with atomic_file(path, mode=0o600) as temporary:
-            temporary.write_bytes(key.encrypt(packed.tell().to_bytes(8) + data))
-        return key.mark(path, "mark")
+        written = []
+        for name, each in {**arrays, "texts": self.texts, "users": self.users}.items():
+            sealed = self._sealed.get(name)
+            if sealed is None or sealed[0] is not each:
+                sealed = each, *_packed(each, key)
+            if name in _STEADY:
+                self._sealed[name] = sealed
+                if isinstance(each, np.ndarray):
+                    each.flags.writeable = False  # so that what is sealed is what is there
+            written.append((name, *sealed[1:]))
+        parts = [(name, form, len(part), part[:_KEY_BYTES].hex()) for name, form, part in written]
+        note = key.encrypt(json.dumps({**plain, "logs": self.logs, "parts": parts}).encode())
+        with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
+            file.writelines([_MAGIC, len(note).to_bytes(8), note, *(part for *_, part in written)])
+        self.mark = key.mark(io.BytesIO(note), "mark")
 
     @classmethod
     def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> KeptCourse:
         """Read back what was written."""
-        data = key.decrypt(path)
-        packed = io.BytesIO(pa.decompress(data[8:], int.from_bytes(data[:8]), "zstd", asbytes=True))
-        with np.load(packed, allow_pickle=False) as arrays:
-            stored = dict(arrays)
-        plain = json.loads(stored.pop("note").tobytes())
-        logs, names = plain.pop("logs"), {}
-        for name, none in (("texts", _TEXTS), ("users", _USERS)):
-            table = pa.ipc.open_stream(stored.pop(name).tobytes()).read_all()
-            names[name] = pa.concat_arrays([*table.column(0).chunks, none])
-        return cls(Course(rounds, **plain, **stored), **names, logs=logs)
+        data = memoryview(path.read_bytes())[len(_MAGIC) :]
+        end = 8 + int.from_bytes(data[:8])
+        note = data[8:end]
+        plain = json.loads(key.decrypt(path, note))
+        logs, stored = plain.pop("logs"), {}
+        for name, form, size, salt in plain.pop("parts"):
+            part, end = data[end : end + size], end + size
+            stored[name] = _unpacked(key.decrypt(path, part, bytes.fromhex(salt)), form)
+        names = {name: stored.pop(name) for name in ("texts", "users")}
+        return cls(
+            Course(rounds, **plain, **stored), **names, logs=logs, mark=key.mark(io.BytesIO(note), "mark")
+        )
 
     def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
-        """Pairs of numbers for a table of different pairs ``user`` and ``query``; makes room for new ones."""
-        names, queries = (asked.column(n).combine_chunks().dictionary_encode() for n in ("user", "query"))
-        hashed = key.users(names.dictionary)
-        self.users, people = _numbered(self.users, hashed)
-        self.texts, items = _numbered(self.texts, queries.dictionary.cast(pa.string()))
-        self.course.make_room(len(self.users), words_of(self.texts))
-        who, what = people[np.asarray(names.indices)], items[np.asarray(queries.indices)]
-        return np.stack([who, what], axis=1).astype(np.int32)
+        """Pairs of numbers, each once, for a table of ``user`` and ``query``; makes room for new ones."""
+        (names, who), (queries, what) = encoded(asked.column("user")), encoded(asked.column("query"))
+        known = len(self.texts)
+        self.users, people = numbered(self.users, key.users(names))
+        self.texts, items = numbered(self.texts, queries)
+        self.course.make_room(len(self.users), np.append(self.course.words, words_of(self.texts[known:])))
+        pairs = each_once(people[who] << 32 | items[what])
+        return np.stack([pairs >> 32, pairs & 0xFFFFFFFF], axis=1).astype(np.int32)
 
     def know(self, texts: pa.Array, found: Any = 0) -> None:
         """Let published texts be known from the start, found in these weeks."""
@@ -179,29 +185,27 @@ class KeptCourse:
 
     def compact(self) -> None:
         """Forget texts that nobody has held and that wait for no count."""
-        self.texts = self.texts.take(pa.array(self.course.compact()))
+        stay = self.course.compact()
+        self.texts = self.texts.take(pa.array(stay)) if stay.size < len(self.texts) else self.texts
 
 
-def words_of(texts: pa.Array) -> Any:
-    """Count how many words each text has, cut at 255."""
-    return np.minimum(1 + np.asarray(pc.count_substring(texts, " ")), 255).astype(np.uint8)
+def _packed(each: Any, key: SeriesKey) -> tuple[Any, bytes]:
+    """Compress and encrypt numbers, or texts; with what it takes to read them."""
+    form: Any = None
+    if isinstance(each, np.ndarray):
+        form, data = (each.dtype.str, each.shape), np.ascontiguousarray(each).data
+    else:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, pa.schema([("texts", each.type)])) as stream:
+            stream.write_batch(pa.record_batch([each], names=["texts"]))
+        data = memoryview(sink.getvalue())
+    return (data.nbytes, form), key.encrypt(pa.compress(data, "zstd", asbytes=True))
 
 
-def _numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Any]:
-    """Number all names: known ones first, and return the numbers of ``named``."""
-    places = pc.index_in(named, value_set=known)
-    new = named.filter(pc.is_null(places))
-    numbers = np.array(pc.fill_null(places, -1), np.int64)
-    numbers[numbers < 0] = len(known) + np.arange(len(new))
-    return pa.concat_arrays([known, new]), numbers
-
-
-def _bytes(data: bytes) -> Any:
-    return np.frombuffer(data, np.uint8)
-
-
-def _ipc(table: pa.Table) -> Any:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return _bytes(sink.getvalue())
+def _unpacked(data: bytes, form: Any) -> Any:
+    """What was packed."""
+    size, kind = form
+    plain = pa.decompress(data, size, "zstd")
+    if kind is not None:
+        return np.frombuffer(plain, kind[0]).reshape(kind[1])
+    return pa.ipc.open_stream(plain).read_all().column(0).combine_chunks()
