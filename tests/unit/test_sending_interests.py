@@ -12,7 +12,15 @@ from tacit.device import Decision
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention
 from tacit.device.ranking.density import Density, lift
-from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages, neighbours, passed_texts
+from tacit.device.sending.interests import (
+    InterestChooser,
+    JudgedTexts,
+    PassedPages,
+    clear,
+    neighbours,
+    passed_texts,
+    supported,
+)
 from tacit.retrieval import people_topics
 from tacit.retrieval.sensitive_pages import PASSED, UNREADABLE, concept_name, page_text, recogniser
 from tacit.text.vectors import load_word_table
@@ -122,6 +130,32 @@ def test_a_page_that_is_also_about_a_marked_topic_supports_no_other() -> None:
     texts = [*rides, "Mountain hut hike with a bike"]
     assert chosen(texts, "hiking") == ["Hiking"]
     assert chosen(texts, "hiking", ["Cycling"]) == []
+
+
+FERRY = "Ferry cabins for sailors"  # Boats & Sailing has 0.87 of the best F, of Cruises & Ferries
+
+
+def test_a_clear_page_supports_what_comes_near_its_best_topic() -> None:
+    people, pages = people_topics().people, passed_texts([FERRY]).pages
+    names = [[NAMES[topic] for topic in pages["topics"][0][supported(pages)[1][0]]]]
+    pages["scores"][0, 2:] = 0
+    pages["scores"][0, 1] = 0.84 * pages["scores"][0, 0]  # now Boats & Sailing comes no longer near
+    names.append([NAMES[topic] for topic in pages["topics"][0][supported(pages)[1][0]]])
+    pages["scores"][0, :2] = 0.56, 0.54  # near, and below what supports at all
+    names.append([NAMES[topic] for topic in pages["topics"][0][supported(pages)[1][0]]])
+    assert names == [["Cruises & Ferries", "Boats & Sailing"], ["Cruises & Ferries"], ["Cruises & Ferries"]]
+    pages["scores"][0, :3] = 1, 0.9, 0.51
+    pages["topics"][0, 2] = np.flatnonzero(people.concept >= 0)[0]
+    assert not clear(pages)[0] and supported(pages)[1][0].tolist()[:3] == [True, False, False]
+    pages["scores"][0, 2] = 0.49
+    assert clear(pages)[0] and supported(pages)[1][0].tolist()[:3] == [True, True, False]
+
+
+def test_one_page_speaks_for_its_best_topic_alone_and_two_for_what_comes_near() -> None:
+    boats = ["A sailing boat with two sails", "Sailing boats on the coast", "Trim the sails of your boat"]
+    texts = [*boats, "Ferry to Norway: cruise and ferry prices", "Cruise and ferry tickets", FERRY]
+    assert chosen(texts, "sailors cabins") == ["Cruises & Ferries"]
+    assert set(chosen([*texts, FERRY], "sailors cabins")) == {"Cruises & Ferries", "Boats & Sailing"}
 
 
 def test_a_third_topic_that_says_little_catches_no_page() -> None:

@@ -2,13 +2,14 @@
 
 A page of the history **passes** unless it was caught as sensitive (:mod:`tacit.retrieval.sensitive_pages`) or
 is about a topic that its owner marked: one of its three best topics is marked, or is a twin of a marked one.
-A page that passes *supports* its best topic, if F is at least 0.55; topics that pages on other matters
-mention, such as the fruit in a recipe, do not count.
+A page that passes *supports* its best topic, if F is at least 0.55; a *clear* one, in which no sensitive
+topic comes near the best, also others that do. Topics that pages on other matters mention, such as the fruit
+in a recipe, do not count.
 
 The **sendable set** are topics that enough pages support: never a sensitive one, a marked one or its twin, or
 a *neighbour*, an innocent topic where texts about sensitive matters land. Of it go out at most three topics
 near the query, by the rules of ``docs/guarantees/device.md`` (non-interference): its own best topics that
-list one of its words, and those that *clear* pages which hold all its words support. Near topics rank by
+list one of its words, and those that clear pages which hold all its words support. Near topics rank by
 ``F(q, t) + 0.8 min(3, such pages)``; none go out where the query itself may be about something sensitive.
 
 So what goes out is a function of the query, the pages that passed, the marks, and public data.
@@ -34,8 +35,8 @@ from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
 from tacit.text.vectors import load_word_table, plural_forms
 
-SUPPORTS = 0.55
-"""A page supports its best topic from this F on."""
+SUPPORTS, SUPPORT_PART = 0.55, 0.85
+"""A page supports its best topic from this F on, and others with this part of it."""
 FEWEST, SHARE = 3, 0.01
 """A topic is sendable with so many pages that support it, and this share of the pages that passed."""
 TWIN = 0.6
@@ -148,8 +149,7 @@ class PassedPages:
         self.pages = np.concatenate((self.pages, new[passed]))
 
     def supports(self, topics: int) -> npt.NDArray[np.int64]:
-        best, scores = best_topics(self.pages)
-        return np.bincount(best[(best >= 0) & (scores >= SUPPORTS)], minlength=topics)
+        return np.bincount(self.pages["topics"][supported(self.pages)[1]], minlength=topics)
 
     def sendable(self, people: PeopleTopics) -> Flags:
         """Flag the topics of the people's taxonomy that are in the sendable set."""
@@ -162,12 +162,21 @@ class PassedPages:
         return flags
 
 
-def best_topics(pages: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """The best topic of each page that is not merely mentioned, or -1, and its F."""
+def clear(pages: npt.NDArray[np.void]) -> Flags:
+    """Flag pages in which no sensitive topic comes near the best."""
     about, scores = pages["topics"], pages["scores"]
-    every = np.arange(len(pages))
-    place = (~mentioned()[about]).argmax(axis=1)
-    return about[every, place], scores[every, place]
+    near = (about >= 0) & (scores >= _CLEAR * np.maximum(scores[:, :1], 1e-6))
+    found: Flags = ~(near & (people_topics().people.concept[about] >= 0)).any(axis=1)
+    return found
+
+
+def supported(pages: npt.NDArray[np.void]) -> tuple[Flags, Flags]:
+    """Flag the topic that each page supports most, and all that it supports."""
+    about, scores = pages["topics"], pages["scores"]
+    named = (about >= 0) & ~mentioned()[about] & (scores >= SUPPORTS)
+    best = named & (np.cumsum(named, axis=1) == 1)
+    least = SUPPORT_PART * (scores * best).max(axis=1, keepdims=True)
+    return best, best | named & (scores >= least) & clear(pages)[:, None]
 
 
 @dataclass(frozen=True)
@@ -235,14 +244,16 @@ class InterestChooser:
         return Chosen(Decision.PERSONALISED, kept)
 
     def _holding(self, query: str, people: PeopleTopics) -> npt.NDArray[np.int64]:
-        """Count, for each topic, the clear pages that hold all the query's words and are about it."""
+        """Count, for each topic, the clear pages that hold all the query's words and support it.
+
+        One page speaks for its best topic alone.
+        """
         words = QueryWords(self._attention.table, query)
         concept = people.people.concept
         if not len(words.shares) or not len(self._pages.bags):
             return np.zeros(len(concept), np.int64)
         pages = self._pages.pages[self._attention.coverage(words, self._pages.bags) >= 1 - 1e-4]
-        about, scores = pages["topics"], pages["scores"]
-        part = scores / np.maximum(scores[:, :1], 1e-6)
-        clear = ~((about >= 0) & (concept[about] >= 0) & (part >= _CLEAR)).any(axis=1)
-        best, fits = best_topics(pages)
-        return np.bincount(best[(best >= 0) & (fits >= SUPPORTS) & clear], minlength=len(concept))
+        pages = pages[clear(pages)]
+        about = pages["topics"]
+        best, every = (np.bincount(about[of], minlength=len(concept)) for of in supported(pages))
+        return np.where(every > 1, every, best)
