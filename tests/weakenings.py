@@ -30,7 +30,7 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
     ("release/execution.py", "np.minimum(squares, bound) *", "squares *", "property/test_noisy_numbers_alone.py"),
     ("release/execution.py", "source, least=limit_of(weights))", "source)",
      "property/test_noisy_numbers_alone.py unit/test_clipped_counts.py"),
-    ("release/execution.py", "reached |= listed[present] &", "reached |= occurring[present] &",
+    ("release/execution.py", "reached |= listed &", "reached |= True &",
      "property/test_noisy_numbers_alone.py unit/test_adaptive_rounds.py"),
     ("release/rounds_analysis.py", "in schedule.tally.sigmas]", "in schedule.tally.sigmas[:2]]",
      "property/test_charged_by_enumeration.py unit/test_plans.py"),
@@ -93,8 +93,7 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
      "property/test_composition.py unit/test_release_beliefs.py property/test_four_kinds.py"),
     ("privacy/ledger/entries.py", "if not account.within_budget():", "if False:", "unit/test_ledger.py property/test_ledger_machine.py"),
     ("privacy/ledger/journal.py", 'if record.get("previous") != previous:', "if False:", "unit/test_ledger.py unit/test_torn_ledger.py"),
-    ("privacy/ledger/register.py", 'if known.head in {record["hash"] for record in chain.records}:\n        return\n    raise',
-     "if True:\n        return\n    raise", "unit/test_data_set_register.py"),
+    ("privacy/ledger/register.py", "if chain.holds(known.head):", "if True:", "unit/test_data_set_register.py"),
     ("privacy/ledger/register.py", " WHERE excluded.entries >= ledgers.entries", "", "unit/test_data_set_register.py"),
     ("release/execution.py", "discrete_gaussian(sigma, present.size, source))", "discrete_gaussian(sigma, 1, source))",
      "property/test_noisy_numbers_alone.py"),
@@ -138,14 +137,22 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
+def stale() -> list[str]:
+    """The entries whose line no longer stands in the source, once, or whose tests are gone."""
+    source = ROOT / "src" / "tacit"
+    return [
+        f"{place} {where}: {stands!r}"
+        for place, (where, stands, _, tests) in enumerate(WEAKENED)
+        if (source / where).read_text("utf-8").count(stands) != 1
+        or not all((ROOT / "tests" / test).is_file() for test in tests.split())
+    ]
+
+
 def weakened(copy: Path, place: int) -> str:
     """Run the tests against one weaker line; the name of the test that saw it, or nothing."""
     where, stands, weaker, tests = WEAKENED[place]
     file = copy / "src" / "tacit" / where
     text = file.read_text("utf-8")
-    assert text.count(stands) == 1, f"{where} has {text.count(stands)} times {stands!r}"
-    missing = [test for test in tests.split() if not (copy / "tests" / test).is_file()]
-    assert not missing, f"no such tests: {missing}"
     file.write_text(text.replace(stands, weaker), "utf-8")
     command = [
         sys.executable,

@@ -93,6 +93,19 @@ def test_a_log_with_cookies_is_proposed_rightly(tmp_path: Path) -> None:
     assert "`columns=user=6,query=4,time=2,rank=5,url=3`" in seen.refusal
 
 
+@pytest.mark.parametrize("first", ["user", "shop"])
+@pytest.mark.parametrize("beside", ["unique", "visit", "title"])
+def test_a_fourth_column_that_may_tell_people_apart_is_not_passed_over(
+    tmp_path: Path, first: str, beside: str
+) -> None:
+    names = [first, "query", "time", beside]
+    lines = (",".join(row[name] for name in names) for row in rows(3, USERS["cookies"]))
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    assert "columns=user=" in look_at(tmp_path / "log.csv").refusal
+    with pytest.raises(LogError):
+        import_log([tmp_path / "log.csv"], tmp_path / "log.parquet", ImportOptions())
+
+
 def refused(tmp_path: Path, text: str, **options: object) -> str:
     (tmp_path / "log.csv").write_text(text)
     with pytest.raises(LogError, match="hardly a log of what people searched") as error:

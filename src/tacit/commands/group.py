@@ -65,8 +65,10 @@ def _shown(measured: dict[str, Any], place: str) -> Iterator[str | Text | Table]
     said = list((_of_cohorts if cohorts else _of_words)(measured, place))
     yield said[0]
     attacks = [line for line in measured["language"] if line["victims"]]
+    source = [each["knows"] for each in attacks if each["right"] == found["by_language"]]
     gained = (
-        "somebody who knows one term of a person, and which words go together, names another rightly for "
+        "the attacker whom these groups help most knows one term of a person and, from "
+        f"{''.join(source[:1])}, which words go together, and names another term rightly for "
         f"{found['by_language']:.1%}; without these groups for {found['without']:.1%}: "
         f"{found['by_language'] - found['without']:+.1%} is what they give away"
     )
