@@ -378,7 +378,7 @@ def read_log(
 
     named, output = isinstance(source, str | Path), None if to is None else place("to", to)
     as_it_is = output is None and columns is None and format is None and normalise
-    if named and as_it_is and is_canonical(Path(source)):
+    if named and as_it_is and is_canonical(place("source", source)):
         return Log(source)
     if columns is not None and not isinstance(columns, str | Mapping):
         raise ParameterError.outside("columns", type(columns).__name__, "a mapping, or text such as user=uid")

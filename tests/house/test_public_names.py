@@ -74,7 +74,7 @@ class Nothing:
     """What no parameter takes."""
 
 
-WRONG: list[Any] = [Nothing(), 5, b"bytes", ["a", "list"], float("nan"), {}]
+WRONG: list[Any] = [Nothing(), 5, b"bytes", ["a", "list"], float("nan"), {}, "a\0b", "long" * 75]
 PLAN = tacit.Zealous(epsilon=1)
 
 
