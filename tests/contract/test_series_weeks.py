@@ -221,6 +221,19 @@ def test_an_old_state_is_refused_and_going_on_without_is_possible(
     assert tacit.verify(made.folder, opened.ledger)
 
 
+def test_a_state_from_before_the_interrupted_week_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    """It is of the step before the one that was noted, as it should be, but knows nothing of that week."""
+    for log in weeks[:2]:
+        opened.next(log)
+    shutil.copy(opened.folder / "state", opened.folder.parent / "copy")
+    kills = mock.Mock(side_effect=Killed)
+    with pytest.raises(Killed), mock.patch.multiple(Course, draw_round=kills, draw_count=kills):
+        opened.next(weeks[2])
+    shutil.copy(opened.folder.parent / "copy", opened.folder / "state")
+    with pytest.raises(InputError, match="not the newest state"):
+        opened.next(weeks[2])
+
+
 def test_an_old_copy_of_the_whole_folder_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
     """Killed between its rounds, copied, finished and put back: the count would be drawn once more."""
     rounds, real = iter(range(2)), Course.draw_round
