@@ -90,7 +90,8 @@ def place(name: str, value: Any) -> Path:
     parts = Path(found).parts if isinstance(found, str) and "\0" not in found else ()
     if found and parts and all(len(part.encode(errors="replace")) < 256 for part in parts):
         return Path(found)
-    raise ParameterError.outside(name, shown(value), "the path of a file or folder")
+    rule = "the path of a file or folder" + ", no name in it longer than 255 bytes" * bool(found)
+    raise ParameterError.outside(name, shown(found or value), rule)
 
 
 def socks(name: str, value: Any) -> str:
