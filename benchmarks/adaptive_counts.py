@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.execution import find, take_tally
 from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
 from tacit.release.schedule import AdaptiveRounds

@@ -110,8 +110,8 @@ def reconstructed(draw: Draw) -> None:
 
 def timed(side: str, log: Path) -> dict[str, float]:
     """One side in this process: seconds after imports, and the most memory."""
+    from tacit.engines import memory_for, open_engine
     from tacit.privacy.noise.randomness import OperatingSystemRandomness
-    from tacit.release.engines import memory_for, open_engine
     from tacit.release.mechanism import run
     from tacit.release.mechanisms.adaptive import Adaptive
 

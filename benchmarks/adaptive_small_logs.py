@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.execution import Holdings, select
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.adaptive import Adaptive, HeldItem

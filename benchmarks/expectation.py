@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.forecast import expected_rows
 from tacit.release.mechanisms.adaptive import Adaptive, HeldItem
 from tacit.release.mechanisms.zealous import Zealous

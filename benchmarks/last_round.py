@@ -26,9 +26,9 @@ from scipy.special import ndtr, ndtri
 
 from adaptive_selection import write_log
 from tacit import Adaptive
+from tacit.engines import memory_for, open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
-from tacit.release.engines import memory_for, open_engine
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.mechanisms.adaptive_holdings import read_held
 from tacit.release.preparation import Preparation

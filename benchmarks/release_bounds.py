@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="use this log instead of making one")
     options = parser.parse_args()
     users, epsilon = (1_000, 4.0) if options.quick else (options.users, options.epsilon)
-    from tacit.release.engines import open_engine
+    from tacit.engines import open_engine
     from tacit.world.synth import SyntheticLog
 
     worst = 1e9

@@ -111,7 +111,7 @@ def main() -> None:
     options = parser.parse_args()
     import pyarrow.parquet as pq
 
-    from tacit.release.engines import memory_for
+    from tacit.engines import memory_for
     from tacit.validation import size
 
     with tempfile.TemporaryDirectory() as folder:

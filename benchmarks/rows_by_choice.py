@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.mechanisms.click import Click
 from tacit.release.mechanisms.session import Session
 from tacit.release.mechanisms.zealous import Zealous

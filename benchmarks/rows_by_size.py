@@ -28,9 +28,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from charts.small_multiples import Panel, Series, draw_panels
+from tacit.engines import Engine, memory_for, open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.contribution import searches_of
-from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.registry import mechanism_class
 from tacit.world.synth import SyntheticLog
 

@@ -103,8 +103,8 @@ def main() -> None:
         folder = Path(made)
         os.environ["TACIT_STATE"] = f"{folder}/state"
         from tacit import Zealous
+        from tacit.engines.spark import start_session
         from tacit.release.publication import publish
-        from tacit.release.spark import start_session
 
         log = options.log
         if log is None:

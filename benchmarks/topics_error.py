@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.mechanisms.topics import Topics
 from tacit.world.synth import SyntheticLog
 

@@ -12,9 +12,9 @@ from tacit import Plan
 from tacit.audit import checks
 from tacit.audit.checks import compares_as_analysed, draws_as_analysed, shows_as_analysed
 from tacit.audit.neighbours import CountedPair
+from tacit.engines import Engine
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import Engine
 from tacit.release.schedule import Keys, Part
 
 __all__ = [

@@ -58,7 +58,7 @@ def _java(folder: Path, kind: str, *words: str) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """A Spark that :func:`tacit.release.spark.open_spark` uses, at the address that is given; loudly skipped
+    """A Spark that :func:`tacit.engines.spark.open_spark` uses, at the address that is given; loudly skipped
     where there is none.
     """
     pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed (tacit[spark])")
@@ -66,7 +66,7 @@ def cluster(folder: Path) -> Iterator[str]:
         pytest.skip("Spark needs Java, and none is installed (scripts/setup installs one)")
     from pyspark import SparkContext
 
-    from tacit.release.spark import start_session, stop_session
+    from tacit.engines.spark import start_session, stop_session
 
     (folder / "spark-defaults.conf").write_text(DEFAULTS)
     with ExitStack() as until_the_end:

@@ -18,9 +18,9 @@ def killed(log: str, most: int) -> dict[str, list[int]]:
     from pyspark import cloudpickle
 
     from tacit import Zealous
+    from tacit.engines import open_engine
+    from tacit.engines.spark import SparkEngine
     from tacit.privacy.noise.randomness import KeyedRandomness
-    from tacit.release.engines import open_engine
-    from tacit.release.spark import SparkEngine
 
     cloudpickle.register_pickle_by_value(trouble)
     plan = Zealous(epsilon=1.0, delta=1e-6, per_user=most).plan()

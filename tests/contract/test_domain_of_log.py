@@ -11,8 +11,8 @@ from tests.release_log import CANARY_QUERY, write_log
 
 import tacit
 from tacit import InputError
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
 from tacit.release.public_sets import FEWEST
 

@@ -17,12 +17,12 @@ from tests.release_log import write_log
 from tests.short_forms import mechanism_for
 
 from tacit import Guarantee, InputError, Ledger, ParameterError
+from tacit.engines import open_engine
 from tacit.errors import LogError
 from tacit.privacy import GuaranteeKind, Neighbours
 from tacit.privacy.ledger.ledger import default_ledger
 from tacit.privacy.ledger.register import open_ledger
 from tacit.release import publication
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation

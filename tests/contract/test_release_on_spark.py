@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -20,16 +21,16 @@ import pytest
 from tests.schedule_cases import click_pure, session_each, topics
 from tests.spark_cluster import cluster, executors, odd_log
 
-from tacit import Adaptive, KQuery, Ledger, ParameterError, Plan, TacitError, Zealous
+from tacit import Adaptive, Groups, KQuery, Ledger, ParameterError, Plan, TacitError, Zealous
+from tacit.engines import Engine, open_engine, private_folder
+from tacit.engines.spark import SparkEngine, SparkRows
 from tacit.evaluate.sweep import parts
 from tacit.privacy.noise.randomness import KeyedRandomness
-from tacit.release.engines import Engine, open_engine, private_folder
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation
 from tacit.release.publication import publish
 from tacit.release.schedule import ONE, AdaptiveRounds
-from tacit.release.spark import SparkEngine, SparkRows
 from tacit.release.verify import verify_release
 from tacit.searchlog.sessions import SessionCut
 
@@ -100,6 +101,20 @@ def test_a_fold_of_an_evaluation_is_counted_alike(
         counted.append({name: engine.table(table) for name, table in counting.items()} | original.tables)
     for name, here in counted[0].items():
         assert in_order(counted[1][name], here.schema).equals(in_order(here, here.schema)), name
+
+
+def test_people_are_put_into_the_same_cohorts(log: Path, spark: str, tmp_path: Path) -> None:
+    """What is random, the key and the folder's times, is in neither."""
+    period = {"since": datetime(2006, 3, 1), "until": datetime(2006, 6, 1)}
+    found = []
+    for engine in (None, spark):
+        with Groups.bundle(log, tmp_path / str(engine is None), engine=engine, **period) as groups:
+            users = sorted(set(pq.read_table(log, columns=["user"])["user"].to_pylist()))
+            found.append(({user: groups.place(user) for user in users}, groups.report))
+    assert any(found[0][0].values())
+    assert found[0] == found[1]
+    with pytest.raises(ParameterError, match="engine"):
+        Groups.bundle({"a": {"tea": 1.0}}, engine=spark)
 
 
 KEY = bytes(range(32))

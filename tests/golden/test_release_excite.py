@@ -10,7 +10,7 @@ from tests.realdata import shared_data
 from tests.short_forms import zealous_parameters
 
 from tacit import KQuery
-from tacit.release.engines import open_engine
+from tacit.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.parameters import Item
 from tacit.searchlog import SCHEMA

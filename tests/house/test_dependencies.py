@@ -17,7 +17,7 @@ DISTRIBUTIONS = packages_distributions()
 EXTRAS = {"pool": ["pool"], "evaluate": ["report"], "web": ["oidc"]}
 """The extras with which a room is installed: what it imports is in each of them, or always installed."""
 
-OF_A_MODULE = {"release/spark.py": {"pyspark", "py4j"}}
+OF_A_MODULE = {"engines/spark.py": {"pyspark", "py4j"}}
 """A module that is loaded where its extra was asked for; py4j comes with pyspark."""
 
 OF_THE_CALLER = {"pandas", "polars"}

@@ -44,7 +44,7 @@ def faults(text: str) -> list[str]:
 
 
 def test_what_executors_draw_is_written_once_and_read_from_there() -> None:
-    text = (SOURCE / "release" / "spark.py").read_text()
+    text = (SOURCE / "engines" / "spark.py").read_text()
     assert faults(text) == []
     assert sum(name in IN_EXECUTORS for name, _ in calls(ast.parse(text))) == 1
 

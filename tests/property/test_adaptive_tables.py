@@ -23,10 +23,10 @@ from tests.schedule_cases import asked, crowd, log_table
 
 from tacit import Adaptive, Plan
 from tacit.audit.checks import LIMIT
+from tacit.engines import Engine, open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release import execution
 from tacit.release.clipping import MODEL_ERROR
-from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
 

@@ -19,7 +19,7 @@ import pytest
 from tests.claims import click, session
 from tests.short_forms import click_parameters, session_parameters
 
-from tacit.release.engines import Engine, open_engine
+from tacit.engines import Engine, open_engine
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice
 from tacit.release.schedule import most_occurrences, occurrences

@@ -21,8 +21,8 @@ from tests.short_forms import click_parameters, session_parameters, zealous_para
 
 from tacit.audit import exact
 from tacit.audit.checks import Atom, compared_outputs, fresh_outputs, shown_together
+from tacit.engines import Engine, open_engine
 from tacit.privacy import Neighbours
-from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice
 from tacit.release.public_sets import PublicDomain, PublicUrls

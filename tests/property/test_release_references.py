@@ -16,7 +16,7 @@ from tests.drawn import SeededRandomness
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit import KQuery
-from tacit.release.engines import Engine, open_engine
+from tacit.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice, Item

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
-from tacit.release.engines import Engine, open_engine
+from tacit.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.parameters import Choice

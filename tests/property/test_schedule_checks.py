@@ -17,7 +17,7 @@ from tests.schedule_checks import (
     shows_as_analysed,
 )
 
-from tacit.release.engines import Engine, open_engine
+from tacit.engines import Engine, open_engine
 from tacit.release.registry import MECHANISMS
 
 NOISY = [case for case in CASES if case.name != "k-query"]

@@ -32,11 +32,11 @@ from tests.schedule_checks import (
 )
 
 from tacit import Topics
+from tacit.engines import Engine, open_engine
 from tacit.privacy import Neighbours
 from tacit.privacy.accounting.events import Composed, LaplaceCounts
 from tacit.release import analysis as accounting
 from tacit.release import contribution, execution
-from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import execute
 from tacit.release.mechanisms import topics_counting as topics
 from tacit.release.mechanisms.session import SessionPlan

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.release.engines import Engine, open_engine
+from tacit.engines import Engine, open_engine
 from tacit.release.preparation import Preparation
 from tacit.searchlog import SCHEMA
 

@@ -14,8 +14,8 @@ from tacit.audit.checks import instead
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.release import attack, audit_release, executable
 from tacit.audit.replicas import Replicas, agreement
+from tacit.engines import open_engine
 from tacit.release import execution
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 
 SHIPPED: list[tuple[Mechanism, int, float, float]] = [

@@ -17,8 +17,8 @@ import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit import Click, Zealous
+from tacit.engines import Engine, open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import Engine, open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.public_sets import PublicDomain

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Adaptive, InputError, ParameterError
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
 from tacit.release.mechanisms.adaptive_holdings import read_held

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from tests.evaluate_log import START
 
+from tacit.engines import open_engine
 from tacit.evaluate.data import LEFT_OUT, LogPart, ReleasedData, fold_of_records, released_whole, split
 from tacit.evaluate.sweep import parts
 from tacit.evaluate.sweep.parts import SpilledLog, spill
 from tacit.evaluate.tasks.statistics import Statistics
-from tacit.release.engines import open_engine
 from tacit.searchlog.sessions import BY_PAUSES
 from tacit.world.synth import SyntheticLog
 

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from tacit import ParameterError
+from tacit.engines import Engine, open_engine
 from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report.figures import all_figures
 from tacit.evaluate.report.summary import advice, summarise, verdict
@@ -20,7 +21,6 @@ from tacit.evaluate.sweep.measurements import Measurements, estimate, gather
 from tacit.evaluate.sweep.runs import RunStore, SweepRun
 from tacit.evaluate.sweep.sweeping import counted_alike
 from tacit.evaluate.tasks import task_class
-from tacit.release.engines import Engine, open_engine
 from tacit.release.preparation import Preparation
 from tacit.release.registry import MECHANISMS
 from tacit.world.synth import SyntheticLog

@@ -12,8 +12,8 @@ import pytest
 from tests.drawn import SeededRandomness
 
 from tacit import Adaptive, InfeasibleError, KQuery, Zealous
+from tacit.engines import open_engine
 from tacit.release import forecast
-from tacit.release.engines import open_engine
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.world.synth import SyntheticLog
 

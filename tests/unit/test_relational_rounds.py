@@ -18,10 +18,10 @@ from tests.drawn import SeededRandomness
 from tests.spark_cluster import odd_log
 
 from tacit import Adaptive, InfeasibleError, Plan
+from tacit.engines import Engine, open_engine
 from tacit.errors import LogError
 from tacit.privacy.noise.randomness import KeyedRandomness
 from tacit.release import execution
-from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Holdings, SelectedItems, execute
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.adaptive import HeldItem

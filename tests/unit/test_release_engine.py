@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from tacit import InfeasibleError
+from tacit.engines import open_engine
 from tacit.errors import LogError
-from tacit.release.engines import open_engine
 
 
 def test_it_spills_to_a_private_folder_and_removes_it(tmp_path: Path) -> None:

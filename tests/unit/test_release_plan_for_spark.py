@@ -11,7 +11,7 @@ import pytest
 from tests.short_forms import click_parameters, session_parameters, zealous_parameters
 
 from tacit import InfeasibleError, KQuery
-from tacit.release import spark
+from tacit.engines import spark
 from tacit.release.mechanisms.click import ClickMode
 from tacit.release.preparation import Preparation
 from tacit.release.public_sets import PublicDomain

@@ -11,7 +11,7 @@ import pytest
 from tests.drawn import SeededRandomness
 
 from tacit import Click, Session, Zealous
-from tacit.release.engines import open_engine
+from tacit.engines import open_engine
 from tacit.release.mechanism import Mechanism, run
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation

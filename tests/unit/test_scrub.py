@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.engines import open_engine
 from tacit.release.document.tables import write_cells
-from tacit.release.engines import open_engine
 from tacit.release.preparation import LONGEST_KEY, plainly_harmless, withheld
 from tacit.searchlog import SCHEMA
 from tacit.searchlog.readers.delimited import split_line

@@ -20,9 +20,9 @@ from typer.testing import CliRunner
 
 from tacit import InputError, ParameterError, Topics
 from tacit.commands import application
+from tacit.engines import Engine, open_engine
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.document.tables import write_cells
-from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Tables
 from tacit.release.mechanism import run
 from tacit.release.mechanisms.topics import TopicsPlan

@@ -40,10 +40,10 @@ from tacit.audit.checks import (
 from tacit.audit.found import GuardAudit
 from tacit.audit.neighbours import CountedPair, history_of, log_table
 from tacit.audit.page import bar
+from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError, TacitError
 from tacit.privacy.ledger import Ledger, open_ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.rounds_analysis import even_chance_at

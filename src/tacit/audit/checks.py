@@ -26,9 +26,9 @@ from scipy.stats import chi2
 from tacit.audit import exact
 from tacit.audit.neighbours import CountedPair, Log, log_table, pairs_of
 from tacit.audit.replicas import Numbered, appears, correlation
+from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import KeyedRandomness, OperatingSystemRandomness, RandomSource
 from tacit.release import execution
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Plan
 from tacit.release.schedule import ONE, AdaptiveRounds, Keys, NoiseKind, Part, Schedule, SingleCount
 

@@ -19,11 +19,11 @@ from tacit.audit.found import Deadline
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.release import attack
 from tacit.audit.replicas import Outputs, Replicas, agreement
+from tacit.engines import open_engine
 from tacit.privacy.accounting.events import Composed
 from tacit.privacy.noise import samplers
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release import analysis, contribution, execution
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism
 from tacit.release.mechanisms import adaptive_holdings
 from tacit.release.mechanisms.adaptive import Adaptive

@@ -32,6 +32,7 @@ from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.neighbours import count_pairs
 from tacit.audit.page import bar, table
 from tacit.audit.replicas import Replicas, learned_score
+from tacit.engines import open_engine
 from tacit.groups.bundling import Bundler
 from tacit.groups.cohorts import load_cohorts
 from tacit.groups.report import GENERATIONS, fake_accounts
@@ -40,7 +41,6 @@ from tacit.groups.store import FILE, CohortStore, GroupsStore, Place, Store
 from tacit.groups.words import MOST_WORDS, SHOWN_ABOVE, UNIT, Generation
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.validation import flag, place, whole
 

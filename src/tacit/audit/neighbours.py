@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tacit.engines import Engine
 from tacit.privacy import Neighbours
-from tacit.release.engines import Engine
 from tacit.release.execution import Holdings
 from tacit.release.mechanism import Plan
 from tacit.release.rounds_analysis import even_chance_at

@@ -16,8 +16,8 @@ import numpy as np
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
 from tacit.audit.found import Deadline, GuardAudit
 from tacit.audit.page import bar, table
+from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Plan
 from tacit.release.mechanisms.adaptive_holdings import encoded
 from tacit.release.registry import mechanism_class

@@ -24,9 +24,9 @@ from tacit.audit.neighbours import CountedPair, count_pairs
 from tacit.audit.page import share, table
 from tacit.audit.replicas import Outputs, Replicas, agreement, learned_score, scores_of
 from tacit.audit.series import series_checks
+from tacit.engines import open_engine
 from tacit.errors import TacitError
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.release.engines import open_engine
 from tacit.release.mechanism import Mechanism, Plan, plan_of
 from tacit.release.parameters import GIVEN, StatedSet
 from tacit.release.schedule import ONE, AdaptiveRounds

@@ -44,6 +44,7 @@ def bundle(
     scrub: o.ScrubFlag = True,
     since: o.Since = None,
     until: o.Until = None,
+    engine: Annotated[str | None, typer.Option(rich_help_panel=o.WORK)] = None,
     seed: o.Seed = 0,
     force: o.ForceFlag = False,
 ) -> None:

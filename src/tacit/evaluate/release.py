@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from tacit.engines import chosen_engine
 from tacit.errors import ParameterError
 from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
 from tacit.evaluate.report import write_figures, write_page, write_results
@@ -29,7 +30,6 @@ from tacit.evaluate.sweep.runs import sweep_folder
 from tacit.evaluate.sweep.settings import BUDGETS, DELTA, KS, NOTHING, ORIGINAL, grid
 from tacit.evaluate.sweep.sweeping import DRAWS, SweepPlan, run_sweep, unjudged_tasks
 from tacit.evaluate.tasks import task_class, task_names
-from tacit.release.engines import chosen_engine
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import ORIGIN

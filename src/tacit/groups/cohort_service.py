@@ -18,7 +18,7 @@ import numpy as np
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, atomic_file
 from tacit.groups.cohorts import Cohorts, Standing, load_cohorts, order_of
-from tacit.groups.profiles import Period, Profiles, newcomers_terms
+from tacit.groups.profiles import Profiles, newcomers_terms
 from tacit.groups.report import cohort_report
 from tacit.groups.representative import Representative
 from tacit.groups.service import Groups, People, ProgressBar, Result
@@ -195,9 +195,8 @@ def make_cohorts(
     budget: tuple[float | None, float],
     seed: int,
     force: bool,
-    scrub: bool,
-    period: Period,
     progress: ProgressBar,
+    **reading: Any,
 ) -> None:
     """Place everybody, release the first generation where one is asked for, and write the folder."""
     from tacit.groups.reading import people_in
@@ -205,7 +204,7 @@ def make_cohorts(
     chosen = DEFAULT_STRENGTH if strength is None else real("strength", strength)
     if not 0 <= chosen <= STRENGTHS[-1]:
         raise ParameterError.outside("strength", chosen, f"from 0 to {STRENGTHS[-1]:g}")
-    evidence, path, log = people_in(profiles, progress, scrub=scrub, period=period, whole_queries=True)
+    evidence, path, log = people_in(profiles, progress, **reading, whole_queries=True)
     source, cohorts = OperatingSystemRandomness(), load_cohorts()
     charged = _ledger_of(ledger, budget, path, log) if generation.event is not None else None
     key = source.bits(32)

@@ -8,32 +8,24 @@ passed over, each by its own text. A term weighs in how many of the user's queri
 
 import json
 import math
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from tacit.errors import InputError
-from tacit.files import literal_path
+from tacit.engines import memory_for, open_engine
+from tacit.errors import InputError, ParameterError
 from tacit.groups.profiles import Period, Profiles, check_period
 from tacit.searchlog import check_log
 from tacit.searchlog.schema import begins_as_parquet
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS, SUSPECT, normalise, normalise_column, sensitive_patterns, words
-
-_ASKED = """
-    SELECT "user", query, count(DISTINCT "time") AS times FROM read_parquet(?, hive_partitioning=false)
-    WHERE "time" >= coalesce(?::TIMESTAMP, "time") AND (?::TIMESTAMP IS NULL OR "time" < ?::TIMESTAMP)
-    GROUP BY "user", query
-"""
 
 
 def profiles_from_log(
@@ -42,6 +34,7 @@ def profiles_from_log(
     whole_queries: bool = False,
     scrub: bool = True,
     period: Period = (None, None),
+    engine: str | None = None,
     advance: Callable[[int], None] = lambda _queries: None,
 ) -> Profiles:
     """The profiles of all users of a log who have a usable query or term.
@@ -51,10 +44,11 @@ def profiles_from_log(
         whole_queries: everybody's queries, each as often as it was asked, in place of their words.
         scrub: drop queries that hold an e-mail address or a personal number.
         period: only records from the one time on, and before the other; None where there is no bound.
+        engine: a Spark master that counts who asked what; DuckDB on this machine unless given.
         advance: called with the number of distinct queries read since the last call.
     """
     check_period(period)
-    counts, users, queries = _asked(check_log(path), period)
+    counts, users, queries = _asked(check_log(path), period, engine)
     queries = normalise_column(queries)
     naming = _naming_somebody(queries) if scrub else frozenset()
     if whole_queries:
@@ -82,34 +76,39 @@ def people_in(
     **of_log: Any,
 ) -> tuple[Profiles, Path | None, bool]:
     """Profiles from whatever was given, the file they come from, and whether that is a log."""
+    is_log = isinstance(given, str | Path) and begins_as_parquet(Path(given))
+    if of_log.get("engine") is not None and not is_log:
+        raise ParameterError("`engine` counts a log, and these are profiles.", "Leave it out.")
     if isinstance(given, Profiles):
         return given, None, False
     if isinstance(given, Mapping):
         return Profiles.from_mappings(given), None, False
     path = Path(given)
-    if not begins_as_parquet(path):
+    if not is_log:
         return read_profiles(path), path, False
     with progress("Reading", unit="queries") as shown:
         read = profiles_from_log(path, **of_log, **({"advance": shown.advance} if shown else {}))
     return read, path, True
 
 
-def _asked(path: Path, period: Period) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
+def _asked(path: Path, period: Period, master: str | None) -> tuple[sparse.csr_array, pa.Array, pa.Array]:
     """Count how often each user asked each query (clicks on one list count once), with the names of both."""
     since, until = period
-    with tempfile.TemporaryDirectory(prefix="tacit-") as scratch, duckdb.connect() as connection:
-        connection.execute("SET temp_directory = ?", [scratch])  # private, for what does not fit in memory
-        found = connection.sql(_ASKED, params=[literal_path(path), since, until, until])
-        table = found.to_arrow_table().combine_chunks()
+    with open_engine(memory=memory_for(path), master=master) as engine:
+        log = engine.log(path)
+        log = log if since is None else log.filter(log.time >= since)
+        log = log if until is None else log.filter(log.time < until)
+        asked = log.group_by("user", "query").aggregate(times=log.time.nunique())
+        table = engine.table(asked.order_by("user", "query")).combine_chunks()  # a seed means one thing
     if not len(table):
         raise InputError("the log holds no record of that period.", "Profiles need queries.")
     users = table["user"].chunk(0).dictionary_encode()
     queries = table["query"].chunk(0).dictionary_encode()
-    asked = sparse.coo_array(
+    counts = sparse.coo_array(
         (table["times"].to_numpy().astype(float), (users.indices.to_numpy(), queries.indices.to_numpy())),
         shape=(len(users.dictionary), len(queries.dictionary)),
     ).tocsr()
-    return asked, users.dictionary, queries.dictionary
+    return counts, users.dictionary, queries.dictionary
 
 
 def _naming_somebody(queries: pa.Array) -> frozenset[int]:

@@ -89,6 +89,7 @@ class Groups(Displayed):
         scrub: bool = True,
         since: datetime | None = None,
         until: datetime | None = None,
+        engine: str | None = None,
         force: bool = False,
         progress: ProgressBar = lambda *_, **__: nullcontext(),
     ) -> Groups:
@@ -127,6 +128,7 @@ class Groups(Displayed):
             scrub: drop queries of a log that hold an e-mail address or a personal number.
             since: only records of a log from this time on (UTC).
             until: only records of a log before this time (UTC).
+            engine: a Spark master that counts a log; DuckDB on this machine unless given.
             force: replace the groups that are in the folder ``to``.
             progress: shows progress, as :func:`tacit.terminal.progress` does.
 
@@ -134,6 +136,7 @@ class Groups(Displayed):
             InfeasibleError: where no grouping was found that meets the criterion; nothing was written then.
             BudgetError: where the words or the vote do not fit the ledger's budget; nothing was drawn then.
         """
+        from tacit.engines import chosen_engine
         from tacit.groups.bundles import make_bundles
         from tacit.groups.cohort_service import make_cohorts
 
@@ -150,6 +153,7 @@ class Groups(Displayed):
             check_output_folder(to, force=force, marks=MARKS, inputs=[path] if path else [])
         folder = Path(to) if to is not None else Path(tempfile.mkdtemp(prefix="tacit-groups-")) / "groups"
         reading: dict[str, Any] = {"scrub": scrub, "period": period, "progress": progress}
+        reading["engine"] = chosen_engine(engine)
         if kind == "cohorts":
             make_cohorts(
                 profiles,

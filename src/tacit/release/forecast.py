@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.engines import Engine, open_engine
 from tacit.errors import InfeasibleError
 from tacit.files import atomic_file, cache_directory
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.document.words import rounded
-from tacit.release.engines import Engine, open_engine
 from tacit.release.execution import Held, Holdings, count_once, select
 from tacit.release.mechanism import Counting, Mechanism, Plan, plan_of
 from tacit.release.rounds_analysis import people_needed

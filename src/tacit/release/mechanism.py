@@ -31,10 +31,10 @@ from tacit.release.parameters import GIVEN, arguments_in_words, checked, plain, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tacit.engines import Engine
     from tacit.privacy.accounting.events import Event
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.analysis import Charge
-    from tacit.release.engines import Engine
     from tacit.release.execution import Tables
     from tacit.release.schedule import Part, Schedule
 

@@ -35,8 +35,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacit.engines import Engine
 from tacit.errors import InputError
-from tacit.release.engines import Engine
 from tacit.text import STOP_WORDS, normalise, normalise_column, words
 
 BUNDLED = "wordnet"

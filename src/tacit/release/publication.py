@@ -35,6 +35,7 @@ import pyarrow as pa
 
 from tacit import __version__
 from tacit.display import Displayed
+from tacit.engines import chosen_engine, memory_for, open_engine
 from tacit.errors import (
     BudgetError,
     InfeasibleError,
@@ -55,7 +56,6 @@ from tacit.release.document.about import About, about_file, read_about
 from tacit.release.document.page import PAGE, render_page
 from tacit.release.document.tables import write_cells, write_parquet
 from tacit.release.document.words import ReleaseVerdict, may_show, verdict_on
-from tacit.release.engines import chosen_engine, memory_for, open_engine
 from tacit.release.execution import Tables, require_drawable
 from tacit.release.forecast import foresee, in_words, refuse_if_empty
 from tacit.release.mechanism import Mechanism, Plan, plan_of

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tacit.engines import Engine
 from tacit.evaluate.data import LEFT_OUT, LogPart, fold_of_records, keyed_numbers
-from tacit.release.engines import Engine
 from tacit.searchlog.sessions import SessionCut
 
 A_PART = 250_000

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InputError, ParameterError
 from tacit.evaluate.data import CountedLog, ReleasedData, released_whole
 from tacit.evaluate.judged import Judgments
@@ -30,7 +31,6 @@ from tacit.evaluate.sweep.runs import RunStore, SweepRun, file_digest
 from tacit.evaluate.sweep.settings import LEAST, ORIGINAL, ReleaseSetting
 from tacit.evaluate.task import Measures, Task, Trial
 from tacit.evaluate.tasks import task_class, task_names
-from tacit.release.engines import Engine, memory_for, open_engine
 from tacit.release.mechanism import Counting, Plan
 from tacit.release.preparation import Preparation
 from tacit.searchlog import check_log

@@ -18,8 +18,8 @@ from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.schedule import Contribution, KeyColumn, Part, Schedule, Selection, SingleCount
 
 if TYPE_CHECKING:
+    from tacit.engines import Engine
     from tacit.privacy.noise.randomness import RandomSource
-    from tacit.release.engines import Engine
     from tacit.release.execution import Tables
 
 PER_USER = 80

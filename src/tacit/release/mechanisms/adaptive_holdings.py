@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.engines import Engine
 from tacit.release.contribution import bounded_sessions, items_of, searches_of
-from tacit.release.engines import Engine
 from tacit.release.execution import Holdings, Whole
 from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
 from tacit.release.parameters import ITEM_KEYS, Choice, Item

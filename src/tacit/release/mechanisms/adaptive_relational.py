@@ -22,11 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.engines import Engine
 from tacit.errors import InfeasibleError, LogError
 from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource
 from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, limit_of
-from tacit.release.engines import Engine
 from tacit.release.execution import (
     Holdings,
     SelectedItems,

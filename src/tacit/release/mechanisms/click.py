@@ -37,7 +37,7 @@ from tacit.release.thresholds import appearance, smallest, survival
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tacit.release.engines import Engine
+    from tacit.engines import Engine
     from tacit.release.planning import Portion
     from tacit.release.public_sets import PublicDomain, PublicUrls
 

@@ -17,7 +17,7 @@ from tacit.release.parameters import ITEM_KEYS, Item, declared, declared_neighbo
 from tacit.release.schedule import Contribution, Part, Schedule, text_columns
 
 if TYPE_CHECKING:
-    from tacit.release.engines import Engine
+    from tacit.engines import Engine
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -18,8 +18,8 @@ from tacit.release.schedule import Contribution, Part, Schedule, SeriesRounds, t
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tacit.engines import Engine
     from tacit.privacy.ledger import Ledger
-    from tacit.release.engines import Engine
     from tacit.release.series.folder import OpenSeries
 
 

@@ -24,7 +24,7 @@ from tacit.release.thresholds import appearance, smallest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tacit.release.engines import Engine
+    from tacit.engines import Engine
     from tacit.release.planning import Portion
 
 LONGEST = 8

@@ -19,7 +19,7 @@ from tacit.release.mechanism import Counting, Mechanism, Plan
 from tacit.release.schedule import Contribution, Keys, Noise, Part, Schedule, text_columns
 
 if TYPE_CHECKING:
-    from tacit.release.engines import Engine
+    from tacit.engines import Engine
     from tacit.release.execution import Tables
 
 

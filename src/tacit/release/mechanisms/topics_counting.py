@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.engines import Engine
 from tacit.release.contribution import bounded_within, searches_of
-from tacit.release.engines import Engine
 from tacit.release.mechanisms.topics_tree import TOP, PublishedTopics
 from tacit.release.parameters import Choice
 from tacit.retrieval.people_topics import PeopleTopics

@@ -22,7 +22,7 @@ from tacit.release.schedule import Contribution, Noise, Part, Schedule, text_col
 from tacit.release.thresholds import smallest
 
 if TYPE_CHECKING:
-    from tacit.release.engines import Engine
+    from tacit.engines import Engine
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -36,6 +36,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.display import Displayed
+from tacit.engines import memory_for, open_engine
 from tacit.errors import InfeasibleError, InputError, IntegrityError, ParameterError
 from tacit.files import atomic_directory, atomic_file, state_directory
 from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
@@ -45,7 +46,6 @@ from tacit.release.contribution import items_of
 from tacit.release.document.about import About, read_about
 from tacit.release.document.manifest import MANIFEST, file_hash, read_manifest
 from tacit.release.document.tables import read_table
-from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Tables, in_order, require_drawable, select
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.mechanisms.adaptive_holdings import read_held

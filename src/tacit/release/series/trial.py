@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engines import memory_for, open_engine
 from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.engines import memory_for, open_engine
 from tacit.release.execution import Holdings, select
 from tacit.release.mechanisms.adaptive import PER_USER
 from tacit.release.mechanisms.adaptive_holdings import encoded, words_of

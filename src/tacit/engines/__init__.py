@@ -1,7 +1,7 @@
 """Where the relational work of a release runs: Ibis expressions on DuckDB, within set memory and threads.
 
 The plans of the mechanisms are Ibis expressions without SQL of one engine: they run on Spark too
-(:mod:`tacit.release.spark`). What belongs to DuckDB alone, its settings, is in this file.
+(:mod:`tacit.engines.spark`). What belongs to DuckDB alone, its settings, is in this file.
 
 What the engine cannot hold in memory it spills to a private folder, readable by its owner only and removed
 when the work ends. What ``kill -9`` leaves there is raw data: the next release removes it.
@@ -202,7 +202,7 @@ def open_engine(
         master: of Spark.
     """
     if master is not None:
-        from tacit.release.spark import open_spark
+        from tacit.engines.spark import open_spark
 
         with open_spark(master, spill=spill) as spark:
             yield spark

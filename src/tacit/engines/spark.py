@@ -25,9 +25,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit.engines import BATCH, Engine, private_folder
 from tacit.errors import InfeasibleError, LogError, ParameterError, TacitError
 from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource
-from tacit.release.engines import BATCH, Engine, private_folder
 
 _ZONE = "spark.sql.session.timeZone"
 _SETTINGS = {
