@@ -2,8 +2,8 @@
 
 Processor time on one thread, in one run. Right of each loop stands only some of what it does, in numpy:
 of the clicks the attractions of the results, and no draw; of the texts their joined phrases, without slips
-and hashes; of the walk through a user's searches, which all users take in step, the random numbers, the row that
-each search follows from and its pause, and not one decision.
+and hashes; of the walk through a user's searches, which all users take in step, the random numbers, the row
+that each search follows from and its pause, and not one decision.
 
     python benchmarks/world_loops.py
 """
@@ -94,9 +94,8 @@ def main() -> None:
             beside(name, part)
         synth.SyntheticLog(USERS, seed=2).write(Path(folder) / "log.parquet", threads=1)
     for name, (compiled, numpy) in spent.items():
-        print(
-            f"{name:14} compiled {compiled:6.3f} s, part of it in numpy {numpy:6.3f} s: {numpy / compiled:.1f} times"
-        )
+        times = f"{numpy / compiled:.1f} times"
+        print(f"{name:14} compiled {compiled:6.3f} s, part of it in numpy {numpy:6.3f} s: {times}")
 
 
 if __name__ == "__main__":
