@@ -3,13 +3,16 @@
 A page is **caught** if any of these holds:
 
 1. it contains a *telling* word or name of a concept, one that hardly ever stands in innocent texts: two of
-   them, or one that is 0.06 of its words, or one where rule 3 comes within 1.5 of its threshold;
+   them, or one that is 0.06 of its words, or one where rule 3 comes within 1.5 of its threshold; where it is
+   plainly about an innocent topic, words that this topic lists too do not count, such as the trump of cards;
 2. the topic it is most likely about (:mod:`tacit.retrieval.people_topics`) is sensitive, or the second or
    third is, with an F of at least 0.42 and half of the best;
 3. for some concept c, ``4 (best F in c - best innocent F) + 0.3 regression of c`` reaches a threshold, where
-   the regression reads the direction of the text and its best F in every concept;
+   the regression reads the direction of the text and its best F in every concept; a text of n words must
+   exceed it by 1/n, for a short one reaches it by chance;
 4. it cannot be read: too few of its words are known, or it is written in another language. Where what is
    known is plainly about an innocent topic, fewer do: Latin names of plants and animals are no secret.
+   Where function words of another language outnumber English ones, more must be known.
 
 Whether a page is caught depends on that page and on public data alone, the same for everybody. Telling words,
 regressions and thresholds are bundled; ``scripts/build_recogniser.py`` makes them.
@@ -29,6 +32,7 @@ from tacit.once import once
 from tacit.retrieval.people_topics import PeopleTopics, people_topics
 from tacit.taxonomy.people import Phrase, load_people, people_file, people_lines
 from tacit.text.tokens import STOP_WORDS, words
+from tacit.text.vectors import plural_forms
 
 _Float32 = npt.NDArray[np.float32]
 
@@ -43,9 +47,9 @@ of its F, and with this F at least."""
 _MARGIN, _REGRESSION = 4.0, 0.3
 _TOLD, _NEARLY = 0.06, 1.5
 """A single telling word counts that is at least this share of the text, or so near to rule 3's threshold."""
-_KNOWN, _KNOWN_PLAIN, _PLAINLY, _FAR = 0.35, 0.25, 0.55, -0.5
-"""At least this share of a text's words must be in the table; or the second of a text plainly innocent, whose
-best F is an innocent topic's and at least the third, and which is so far from rule 3's thresholds."""
+_KNOWN, _KNOWN_PLAIN, _KNOWN_FOREIGN, _PLAINLY, _FAR = 0.35, 0.25, 0.7, 0.55, -0.5
+"""At least this share of a text's words must be in the table; of a foreign text the third; the second of one
+plainly innocent: its best F is an innocent topic's, the fourth at least, and so far from the thresholds."""
 
 PLATFORMS = frozenset(
     "amazon bbc bing blogspot ebay etsy facebook google instagram medium pinterest quora reddit tiktok "
@@ -87,6 +91,14 @@ class Recogniser:
         self._weights = weights
         self._thresholds = thresholds
         self._concept = topics.people.concept[topics.topics].astype(np.intp)
+        self._own = {
+            ((form,), column)
+            for column in np.flatnonzero(self._concept < 0).tolist()
+            for phrase in topics.people.words[int(topics.topics[column])]
+            for form in set().union(*map(plural_forms, phrase))
+            if (form,) in telling
+        }
+        """Telling words that innocent topics list too, alone or in a phrase, with the columns of these."""
 
     def concepts_of(self, texts: Sequence[str], scores: _Float32 | None = None) -> npt.NDArray[np.int8]:
         """The concept that each text is caught by; :data:`PASSED` or :data:`UNREADABLE` otherwise.
@@ -103,47 +115,48 @@ class Recogniser:
         order = np.argsort(-scores, axis=1, kind="stable")[:, :BEST]
         excess = self.evidence(texts, scores) - self._thresholds
         for place, text in enumerate(texts):
-            told = self._told(text, float(excess[place].max()))
-            best = order[place]
+            best, most = order[place], float(excess[place].max())
             fits = scores[place, best]
             says = (fits >= max(_SAYS, _PART * fits[0])) | (best == best[0])
             near = [int(c) for c in self._concept[best[says]] if c >= 0]
-            plain = fits[0] >= _PLAINLY and excess[place].max() < _FAR and not near
+            plain = fits[0] >= _PLAINLY and most < _FAR and not near
+            told = self._told(text, most, int(best[0]) if plain else None)
             if told is not None:
                 found[place] = told
             elif not self.readable(text, _KNOWN_PLAIN if plain else _KNOWN):
                 found[place] = UNREADABLE
             elif near:
                 found[place] = near[0]
-            elif excess[place].max() >= 0:
+            elif most >= 1 / max(1, len(self.topics.table.content(text))):
                 found[place] = int(excess[place].argmax())
         return found
 
     def concept_of_query(self, query: str) -> int:
         """The same for a query, which is too short for more than its words and its best topic."""
-        told = next(self._telling_in(query), None)
-        if told is not None:
-            return told
         scores = self.topics.scores([query])[0]
         best = int(scores.argmax())
-        if self._concept[best] >= 0 and scores[best] > _PLAIN:
-            return int(self._concept[best])
+        about = best if scores[best] > _PLAIN else None
+        told = next(self._telling_in(query, about), PASSED if about is None else int(self._concept[best]))
+        if told != PASSED:
+            return told
         return PASSED if self.readable(query) else UNREADABLE
 
-    def _told(self, text: str, excess: float) -> int | None:
+    def _told(self, text: str, excess: float, column: int | None) -> int | None:
         """The concept of a page's first telling word, unless it stands by chance in a long text."""
-        found = list(islice(self._telling_in(text), 2))
-        if len(found) == 1 and excess < -_NEARLY and _TOLD * len(self.topics.table.content(text)) > 1:
-            return None
-        return found[0] if found else None
+        found = list(islice(self._telling_in(text, column), 2))
+        alone = len(found) == 1 and excess < -_NEARLY
+        chance = alone and _TOLD * len(self.topics.table.content(text)) > 1
+        return found[0] if found and not chance else None
 
-    def _telling_in(self, text: str) -> Iterator[int]:
-        """The concepts of a text's telling words and names, in order."""
+    def _telling_in(self, text: str, column: int | None) -> Iterator[int]:
+        """The concepts of a text's telling words and names, in order. Words of the topic in ``column``, which
+        it is plainly about, do not count: card games have a trump."""
         said = [word.removesuffix("'s") for word in words(text)]
         for place in range(len(said)):
-            for length in range(1, self._longest + 1):
-                concept = self._telling.get(tuple(said[place : place + length]))
-                if concept is not None:
+            for length in range(1, min(self._longest, len(said) - place) + 1):
+                phrase = tuple(said[place : place + length])
+                concept = self._telling.get(phrase)
+                if concept is not None and (phrase, column) not in self._own:
                     yield concept
 
     def readable(self, text: str, least: float = _KNOWN) -> bool:
@@ -153,6 +166,7 @@ class Recogniser:
         known = sum(self.knows(word) for word in content)
         foreign = len(FOREIGN.intersection(said) - STOP_WORDS)
         english = sum(word in STOP_WORDS for word in said)
+        least = max(least, _KNOWN_FOREIGN) if foreign > english else least
         return bool(content) and known >= least * len(content) and not (foreign > 1 and foreign > english)
 
     def knows(self, word: str) -> bool:
@@ -183,9 +197,7 @@ class Recogniser:
         return [
             Concept(
                 name,
-                tuple(
-                    people.tree.names[t] for t in self.topics.topics.tolist() if people.sensitive(t) == name
-                ),
+                tuple(people.tree.names[t] for t in self.topics.topics[self._concept == place].tolist()),
                 tuple(" ".join(phrase) for phrase in people.names[place][:24] if phrase[-1][-1] != "s")[:12],
                 measured.get(name, {}),
             )
