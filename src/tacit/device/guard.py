@@ -332,13 +332,8 @@ class Guard(Displayed):
         """Topics whose name contains ``word``, those with most documents first."""
         with self._lock:
             profile = self._store.profile()
-            wanted = text("word", word).strip().lower().replace(" ", "_")
-            spaced = wanted.replace("_", " ")
-            found = [
-                topic
-                for topic, name in enumerate(self._tree.names)
-                if wanted in name.lower() or spaced in name.lower()
-            ]
+            wanted, names = text("word", word).strip().lower().replace("_", " "), enumerate(self._tree.names)
+            found = [topic for topic, name in names if wanted in name.lower().replace("_", " ")]
             found.sort(key=lambda topic: (-profile.support[topic], len(self._tree.names[topic])))
             return [self._node(topic, profile) for topic in found[: whole("limit", limit)]]
 

@@ -302,28 +302,23 @@ class PersonalOrder:
     def placements(self, query: str, results: Sequence[dict[str, Any]]) -> list[Placement]:
         """The results in personal order, each with the documents that raise it most."""
         order, attended = self.order(query, results)
-        raised = {place: row for row, place in enumerate(order)}
         median = float(np.median(attended.scores)) if len(results) else 0.0
         strongest = _strongest(attended, np.flatnonzero(attended.scores > median))
         known = self._pages.pages["number"]
         because = {
             place: [int(known[attended.documents[row]]) for row in rows] for place, rows in strongest.items()
         }
-        felt = attended.lift is not None and bool(attended.lift.values.any())
-        if felt and attended.lift is not None:
-            best = attended.lift.pages[np.argsort(-attended.lift.weights, kind="stable")[:_SHOWN]]
-            for place in np.flatnonzero(attended.lift.values > 0).tolist():
+        lifted = attended.lift
+        if lifted is not None and lifted.values.any():
+            best = lifted.pages[np.argsort(-lifted.weights, kind="stable")[:_SHOWN]]
+            for place in np.flatnonzero(lifted.values > 0).tolist():
                 because[place] = because.get(place) or [int(known[page]) for page in best]
         clicks = self._clicks({number for numbers in because.values() for number in numbers})
         return [
             Placement(
-                results[place],
-                raised[place] + 1,
-                place + 1,
-                _reason(raised[place] + 1, place + 1, pages, attended.speaks),
-                pages,
+                results[place], rank, place + 1, _reason(rank, place + 1, pages, attended.speaks), pages
             )
-            for place in order
+            for rank, place in enumerate(order, 1)
             for pages in [tuple(clicks[number] for number in because.get(place, ()))]
         ]
 

@@ -4,7 +4,7 @@ A page of the history **passes** unless it was caught as sensitive (:mod:`tacit.
 is about a topic that its owner marked: one of its three best topics is marked, or is a twin of a marked one.
 A page that passes *supports* its best topic, if F is at least 0.55; a *clear* one, in which no sensitive
 topic comes near the best, also others that do. Topics that pages on other matters mention, such as the fruit
-in a recipe, do not count.
+in a recipe or the encyclopaedia they stand in, do not count.
 
 The **sendable set** are topics that enough pages support: never a sensitive one, a marked one or its twin, or
 a *neighbour*, an innocent topic where texts about sensitive matters land. Of it go out at most three topics
@@ -35,8 +35,9 @@ from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
 from tacit.text.vectors import load_word_table, plural_forms
 
-SUPPORTS, SUPPORT_PART = 0.55, 0.85
-"""A page supports its best topic from this F on, and others with this part of it."""
+SUPPORTS, SUPPORT_PART, _FIRM, _FIRM_PART = 0.55, 0.85, 0.8, 0.75
+"""A page supports its best topic from the first F on, and others with this part of it, or with the last part
+where the best F is at least the third: a page that is hardly about its best topic says little of more."""
 FEWEST, SHARE = 3, 0.01
 """A topic is sendable with so many pages that support it, and this share of the pages that passed."""
 TWIN = 0.6
@@ -175,7 +176,8 @@ def supported(pages: npt.NDArray[np.void]) -> tuple[Flags, Flags]:
     about, scores = pages["topics"], pages["scores"]
     named = (about >= 0) & ~mentioned()[about] & (scores >= SUPPORTS)
     best = named & (np.cumsum(named, axis=1) == 1)
-    least = SUPPORT_PART * (scores * best).max(axis=1, keepdims=True)
+    most = (scores * best).max(axis=1, keepdims=True)
+    least = np.where(most >= _FIRM, _FIRM_PART, SUPPORT_PART) * most
     return best, best | named & (scores >= least) & clear(pages)[:, None]
 
 
@@ -222,12 +224,8 @@ class InterestChooser:
         holding = self._holding(query, people)
         best, general = float(own.max()), _general(query)
         order = np.argsort(-own, kind="stable")[:_OWN]
-        near = {
-            int(people.topics[column])
-            for column in order.tolist()
-            if concept == PASSED and own[column] >= _OWN_SCORE and own[column] >= _OWN_PART * best
-        }
-        near &= people.listed(query)
+        order = order[own[order] >= max(_OWN_SCORE, _OWN_PART * best)]
+        near = people.listed(query).intersection(people.topics[order].tolist() if concept == PASSED else ())
         one = max(_FITS, _FITS_PART * best) if people.directions([query]).any() else -1.0
         for topic in [] if general else np.flatnonzero(holding).tolist():
             if holding[topic] > 1 or own[people.column(topic)] >= one:
