@@ -258,13 +258,8 @@ def score_topics(repository: Repository, case: Case, sent: device.RuntimeProfile
 class Sending:
     """Reranks cases by what goes out under a risk bound δ; without the online decision, as in the paper."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        delta: float,
-        score: Callable[[Repository, Case, device.RuntimeProfile], list[float]] = score_topics,
-    ) -> None:
-        self._repository, self._delta, self._score = repository, delta, score
+    def __init__(self, repository: Repository, delta: float) -> None:
+        self._repository, self._delta = repository, delta
         self._profilers: dict[int, device.OnlineProfiler] = {}
 
     def profile(self, case: Case) -> device.RuntimeProfile:
@@ -281,7 +276,7 @@ class Sending:
         sent, places = self.profile(case), list(range(len(case.results)))
         if sent.decision is not device.Decision.PERSONALISED:
             return places
-        return rerank(places, self._score(self._repository, case, sent))
+        return rerank(places, score_topics(self._repository, case, sent))
 
 
 class Searchers(People):

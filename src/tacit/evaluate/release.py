@@ -23,7 +23,7 @@ from tacit.errors import ParameterError
 from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
 from tacit.evaluate.report import write_figures, write_page, write_results
 from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
-from tacit.evaluate.report.summary import advice, counted, summarise, verdict
+from tacit.evaluate.report.summary import advice, counted, protection, summarise, verdict
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
@@ -155,7 +155,7 @@ def evaluate_release(
                     folder / "report.html",
                     mode=sensitivity.mode,
                     banner=(sensitivity.banner, warns),
-                    note=_UNITS,
+                    note=f"{protection(found)} {_UNITS}",
                     titles=section_titles(found),
                 )
     return results if to is None else replace(results, page=Path(to) / "report.html")
@@ -217,7 +217,7 @@ def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitiv
         task_tables(found),
         summary,
         advised,
-        [sensitivity.banner],
+        [each for each in (protection(found), sensitivity.banner) if each],
     )
 
 

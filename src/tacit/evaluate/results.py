@@ -107,8 +107,6 @@ def cell(value: Any, form: str = "") -> str:
     """A value as a table shows it."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if form == "p":
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
     if form:

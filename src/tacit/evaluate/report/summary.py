@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
+from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
+from tacit.release.document.words import verdict_on
 
 WORTH = 0.1
 """The least share of the whole log's gain over nothing for which a release is worth its ε."""
@@ -88,6 +90,17 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
     return f"With {counted(people)}: {'; '.join(parts)}."
 
 
+def protection(found: Measurements) -> str:
+    """Say of each ε tried how well one release at it protects a user, as its own page would."""
+    said: dict[str, list[str]] = {}
+    tried = {about["asked_epsilon"]: about["delta"] for about in found.settings.values()}
+    for epsilon in sorted(epsilon for epsilon in tried if epsilon is not None):
+        promise = Guarantee(GuaranteeKind.APPROXIMATE, Neighbours.ADD_REMOVE, epsilon, tried[epsilon])
+        said.setdefault(verdict_on(promise).strength.value, []).append(f"{epsilon:g}")
+    listed = "; ".join(f"{how} at ε = {_listed(budgets)}" for how, budgets in said.items())
+    return f"What one release leaves a user of protection: {listed}." if said else ""
+
+
 def counted(people: int) -> str:
     """Write how many people there are, in words."""
     return "1 person" if people == 1 else f"{people:,} people"
@@ -125,6 +138,10 @@ def _needed(found: Measurements, released_people: float) -> str:
     )
 
 
+def _signed(gain: float) -> str:
+    return f"{gain:+.2g}" if abs(gain) >= 1e-4 else f"{gain:+.5f}"
+
+
 def _rounded(people: float) -> str:
     """Two digits of a number."""
     digits = max(0, math.floor(math.log10(people)) - 1) if people >= 1 else 0
@@ -143,8 +160,8 @@ def _reached(found: Measurements, task: type[Task], judged: Verdict | None) -> s
     for epsilon in sorted({*tried[:1], *advised, *tried[-1:]}):
         name, best = best_at[epsilon]
         gain = best.gain
-        between = f", {gain.low:+.2g} to {gain.high:+.2g}" if math.isfinite(gain.low) else ""
-        more = f"at best {best.value:.3g} ({name}: {gain.value:+.2g}{between})"
+        between = f", {_signed(gain.low)} to {_signed(gain.high)}" if math.isfinite(gain.low) else ""
+        more = f"at best {best.value:.3g} ({name}: {_signed(gain.value)}{between})"
         listed.append(f"at ε = {epsilon:g} {more if abs(gain.value) >= _SHOWN else 'no more'}")
     listed.append(f"{whole.value:.3g} with the whole log")
     return f"{task.title.capitalize()} ({measure}): {'; '.join(listed)}."
