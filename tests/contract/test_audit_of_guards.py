@@ -116,8 +116,8 @@ def test_groups_of_words_hold_and_weights_that_follow_leavers_are_caught(
     assert audited(folders / "words").verdict == "held"
     real = bundles.still_shown
 
-    def anew(shown: Any, people: Any, criterion: Any) -> Any:
-        rest = real(shown, people, criterion)
+    def anew(shown: Any, people: Any, criterion: Any, fakes: int) -> Any:
+        rest = real(shown, people, criterion, fakes)
         if rest is None:
             return None
         kept = {t: w for t, w in rest.terms.items() if sum(t in held for held in people) > 2}

@@ -229,9 +229,13 @@ def test_a_service_runs_on_the_folder(excite: Path, tmp_path: Path) -> None:
     assert json.loads(tacit("group", "lookup", folder, "nobody", "--json").stdout)["known"] is False
     newcomers = tmp_path / "new.jsonl"
     newcomers.write_text(json.dumps({"user": CANARY, "terms": {SECRET: 2.0}}))
-    refused = tacit("group", "assign", folder, newcomers)
-    assert refused.returncode == 2 and "take in nobody" in " ".join(refused.stderr.split())
-    assert CANARY not in refused.stderr and SECRET not in refused.stderr
+    waits = tacit("group", "assign", folder, newcomers, "--json")
+    assert json.loads(waits.stdout) == {"assigned": 1, "without_place": 1}, waits.stderr
+    assert CANARY not in waits.stderr and SECRET not in waits.stderr
+    found = json.loads(tacit("group", "lookup", folder, CANARY, "--json").stdout)
+    assert found == {"known": True, "group": None}
+    again = tacit("group", "assign", folder, newcomers)
+    assert again.returncode == 1 and "here already" in again.stderr and CANARY not in again.stderr
     shown = next(line for line in lines(folder / "representatives.jsonl") if line["group"] == group)
     results, term = tmp_path / "results.json", max(shown["terms"])
     results.write_text(json.dumps([{"title": "x"}, {"title": term}, {"title": f"{term} {term}"}]))

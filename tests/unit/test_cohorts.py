@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -375,6 +376,24 @@ def test_the_report_is_the_operators_and_its_headline_is_the_worst_attacker(
     worst = max(one, key=lambda line: line["gain"])
     assert found["singled_out"]["by_language"] == worst["right"]
     assert found["singled_out"]["without"] == worst["without"]
+    assert found["gain_without_words"] == worst["gain"] and found["words_shown"] == 0
+
+
+def test_words_are_shown_on_request_alone_and_the_report_says_what_places_give_away(tmp_path: Path) -> None:
+    """Two hundred people who all ask the same would pass any threshold: without ε nothing is shown."""
+    draw = random.Random(1)
+    listed = ["piano lessons", "used car dealers", "football scores", "apple pie recipe", "guitar chords"]
+    people = {f"u{n}": dict.fromkeys(draw.sample(listed, 3), 1.0) for n in range(200)}
+    with Groups.bundle(people, tmp_path / "default") as groups:
+        alone = groups.report
+        assert not any(shown.terms for shown in groups.representatives())
+        assert alone["guarantee"] is None and not list(tmp_path.glob("**/*ledger*"))
+    asked = {"epsilon": 20.0, "budget_epsilon": 40.0, "ledger": tmp_path / "l.ledger"}
+    with Groups.bundle(people, tmp_path / "words", **asked) as groups:  # type: ignore[arg-type]
+        worded = groups.report
+    assert worded["words_shown"] > 0
+    assert worded["gain_without_words"] == alone["gain_without_words"]
+    assert [line["right"] for line in worded["language"]] != [line["right"] for line in alone["language"]]
 
 
 def test_the_report_says_how_generations_compose(

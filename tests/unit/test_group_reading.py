@@ -91,10 +91,22 @@ def test_json_lines(tmp_path: Path) -> None:
         ({"user": "", "terms": {"secret": 1}}, "line 2 lacks"),
         ({"user": "secret", "terms": {}}, "line 2 lacks"),
         ({"user": "secret", "terms": {" ": 1}}, "line 2 holds an empty term"),
-        ({"user": "secret", "terms": {"secret": "1"}}, "line 2 holds a weight that is not a number"),
-        ({"user": "secret", "terms": {"secret": True}}, "line 2 holds a weight that is not a number"),
-        ({"user": "secret", "terms": {"secret": -1}}, "line 2 holds a weight that is not above 0"),
-        ('{"user": "secret", "terms": {"secret": NaN}}', "line 2 holds a weight that is not above 0"),
+        (
+            {"user": "secret", "terms": {"secret": "1"}},
+            "line 2 holds a weight that is no finite number above 0",
+        ),
+        (
+            {"user": "secret", "terms": {"secret": True}},
+            "line 2 holds a weight that is no finite number above 0",
+        ),
+        (
+            {"user": "secret", "terms": {"secret": -1}},
+            "line 2 holds a weight that is no finite number above 0",
+        ),
+        (
+            '{"user": "secret", "terms": {"secret": NaN}}',
+            "line 2 holds a weight that is no finite number above 0",
+        ),
         ('{"user": "secret\\ud800", "terms": {"a": 1}}', "line 2 holds half a surrogate pair"),
         ({"user": "first", "terms": {"secret": 1}}, "line 2: this user has a profile on an earlier line"),
     ],

@@ -99,6 +99,8 @@ def _of_cohorts(measured: dict[str, Any], place: str) -> Iterator[str]:
             f"{measured['words_shown']:,} words in {measured['cohorts_with_words']} cohorts; {strength}; "
             f"charged: ε = {promise['epsilon']:g}, δ = {promise['delta']:.1e}, for adding or removing a user"
         )
+        alone = f"{measured['gain_without_words']:+.1%}"
+        yield f"places alone, as without --epsilon and so by default, give such an attacker {alone} at most"
     else:
         yield f"no words of people are shown, and nothing was charged (--epsilon adds words); {strength}"
     for each in measured["fake_accounts"]:
@@ -154,7 +156,7 @@ def assign(
         Path, typer.Argument(help='Newcomers as JSON lines: {"user": …, "terms": {term: weight}}.')
     ],
 ) -> None:
-    """Place newcomers among cohorts; groups of words take in nobody."""
+    """Take in newcomers: into cohorts at once, into groups of words when a random batch is dealt."""
     from tacit.groups import Groups
     from tacit.groups.reading import read_profiles
 
@@ -164,7 +166,7 @@ def assign(
         places = groups.assign_all(newcomers, shown.advance)
         groups.publish()
     without = sum(place.group is None for place in places)
-    said = f"{len(places):,} newcomers: {len(places) - without:,} in cohorts, {without:,} without a place"
+    said = f"{len(places):,} newcomers: {len(places) - without:,} in groups, {without:,} without a group"
     emit({"assigned": len(places), "without_place": without}, said)
 
 

@@ -1,52 +1,88 @@
 """Groups of words that a service runs on, for comparison: who is in which group, and rankings.
 
-They take in nobody: a newcomer in a small group is exposed by two fake accounts beside him. They are stable:
-whoever compares two bundlings of the same people sees what is common to a person's groups. People only leave.
+They are stable: whoever compares two bundlings of the same people sees what is common to a person's groups.
+
+**Newcomers** to strict groups wait for a random batch, dealt once by a key that is thrown away, and never by
+likeness, so that nobody chooses who stands beside whom. A batch meets the criterion with so many fakes among
+its members as it is to withstand, or it shows nothing, and its people are served in the engine's order.
 
 **Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights; only
 terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
-that cannot continue dissolves, and its people are served in the engine's order.
-
-After each step every shown term of every group is held by at most a share p of its members.
+that cannot continue dissolves, and its people are served in the engine's order. Nobody is ever in two groups.
 """
 
+import hashlib
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import secrets
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, check_output_folder
-from tacit.groups.bundling import Bundler, Bundling
+from tacit.groups.bundling import MOST_USERS, Bundler, Bundling
 from tacit.groups.criterion import Criterion
 from tacit.groups.report import report
 from tacit.groups.representative import Representative
 from tacit.groups.service import Groups, People, ProgressBar, Result
-from tacit.groups.store import FILE, MARKS, GroupsStore, Place, write_lines
+from tacit.groups.store import FILE, MARKS, WAITING, GroupsStore, Place
 from tacit.text import words
+
+BATCH, POOL = 20, 100
+"""How many newcomers make a batch, and how many must wait before batches are dealt."""
+FAKES, MOST_TERMS = 5, 20
+"""How many members of a batch may be an attacker's, and how many terms a member may bring to it."""
+
+
+def brought(
+    people: Collection[set[str]], criterion: Criterion, holders: Mapping[str, int]
+) -> dict[str, float]:
+    """Choose the terms that a batch may show, with their shares.
+
+    Whoever the fakes are, at most p of the others hold a term; one of others holds it, or it took
+    ``fewest_in_group`` of the fakes' terms to bring it; and fakes alone do not make it common.
+    """
+    counts = Counter(chain.from_iterable(people))
+    fewest, most = max(criterion.fewest_holders, FAKES + 2), len(people) - FAKES
+    may = {term for term, n in counts.items() if n / most <= criterion.p and holders[term] >= fewest}
+    ranked = sorted(may, key=lambda term: (-counts[term], term))
+    each = Counter(chain.from_iterable([t for t in ranked if t in held][:MOST_TERMS] for held in people))
+    kept = sorted(term for term, n in each.items() if n >= criterion.fewest_in_group)
+    return {term: float(f"{counts[term] / len(people):.6g}") for term in kept}
 
 
 def still_shown(
-    shown: Representative, people: Collection[set[str]], criterion: Criterion
+    shown: Representative, people: Collection[set[str]], criterion: Criterion, fakes: int = 0
 ) -> Representative | None:
     """Choose what a group may go on showing when only these members are left; None where it must dissolve.
 
     Terms above p are withdrawn. The others keep the weights they had, **held by those who stay or not**: a
     weight that moved, or a term that went, when somebody left would tell what that person held. Terms above p
-    among those who stay are terms that the one who left did not hold.
+    among those who stay are terms that the one who left did not hold. Of a batch, so many of the members may
+    be fakes, and so many of the terms theirs alone: p holds among the others.
     """
-    if len(people) < criterion.fewest_members:
+    real = len(people) - fakes
+    if real < criterion.fewest_members:
         return None
     kept = {
         term: weight
         for term, weight in shown.terms.items()
-        if sum(term in held for held in people) / len(people) <= criterion.p
+        if sum(term in held for held in people) / real <= criterion.p
     }
-    if not kept or any(len(held & kept.keys()) / len(kept) > criterion.p for held in people):
+    theirs = len(kept) - fakes * MOST_TERMS // criterion.fewest_in_group
+    if theirs <= 0 or any(len(held & kept.keys()) / theirs > criterion.p for held in people):
         return None
     return replace(shown, terms=kept)
+
+
+def batches(waiting: Iterable[str], key: bytes) -> Iterator[list[str]]:
+    """Deal newcomers into whole batches in the order of a keyed hash of their names."""
+    order = sorted(waiting, key=lambda user: hashlib.blake2b(user.encode(), key=key).digest())
+    return (order[begin : begin + BATCH] for begin in range(0, len(order) - BATCH + 1, BATCH))
 
 
 _EVIDENCE = 12.0
@@ -59,8 +95,6 @@ def rank_by_interest(
     """The same results in another order; equal ones in the order they came."""
     asked = frozenset(words(query))
     length = math.sqrt(math.fsum(weight * weight for weight in interests.values()))
-    if not length:
-        return list(results)
 
     def place(at: int) -> float:
         found = results[at]
@@ -79,8 +113,6 @@ class Bundles(Groups):
         self._store = GroupsStore(folder / "operator" / FILE)
         super().__init__(folder, self._store)
         self._criterion = Bundler(**self._store.meta("settings")).rule_of_release
-        self._shown: dict[int, dict[str, float]] = {}
-        self._version = self._store.version()
 
     def _summary(self) -> str:
         return f"Groups at p = {self._criterion.p:g}: {len(self):,} users in {self.count_groups():,} groups"
@@ -117,54 +149,46 @@ class Bundles(Groups):
             place = self._store.place(user)
             if place is None or place.group is None:
                 return list(results)
-            return rank_by_interest(self._interests(place.group), results, query)
+            return rank_by_interest(self.representative(place.group).terms, results, query)
 
-    def _interests(self, group: int) -> dict[str, float]:
-        """A group's terms with their weights, remembered until the file changes."""
-        version = self._store.version()
-        if version != self._version:
-            self._version = version
-            self._shown.clear()
-        if group not in self._shown:
-            self._shown[group] = self.representative(group).terms
-        return self._shown[group]
+    def _leave(self, place: Place) -> None:
+        if place.group is not None:
+            self._settle(self.representative(place.group))
 
-    def remove(self, user: str) -> None:
-        with self._lock:
-            with self._store.transaction():
-                place = self._store.place(user)
-                if place is None:
-                    raise InputError("there is no such user.", "Look up the user's name first.")
-                self._store.delete(user)
-                if place.group is not None:
-                    shown, staying = self.representative(place.group), self._store.members(place.group)
-                    rest = still_shown(shown, staying.values(), self._criterion)
-                    if rest is None:
-                        self._store.dissolve(place.group)
-                    elif rest != shown:
-                        self._store.show(rest)
-                self._shown.clear()
-            self.publish()
+    def _settle(self, shown: Representative) -> None:
+        """Let a group show what it may of this, or dissolve."""
+        fakes = FAKES if shown.group >= MOST_USERS else 0
+        rest = still_shown(shown, self._store.members(shown.group).values(), self._criterion, fakes)
+        if rest is None:
+            self._store.dissolve(shown.group)
+        else:
+            self._store.show(rest)
 
-    def publish(self) -> None:
-        with self._lock:
-            write_files(self._store, self.folder)
+    def _put(self, profiles: Mapping[str, Mapping[str, float]]) -> None:
+        store = self._store
+        if self._criterion.kind != "strict":
+            raise ParameterError(
+                "groups by the paper's criterion take in nobody: a newcomer in them has no guarantee.",
+                "Make cohorts, which take newcomers at once.",
+            )
+        store.add((user, WAITING, terms) for user, terms in profiles.items())
+        waiting = store.members(WAITING)
+        if len(waiting) < POOL:
+            return
+        holders = Counter(chain.from_iterable(terms for *_, terms in store.everybody()))
+        for batch in batches(waiting, secrets.token_bytes(32)):
+            people = [waiting[user] for user in batch]
+            shown = brought(people, self._criterion, holders)
+            self._settle(Representative(store.seat(batch), len(batch), shown))
 
-    def assign_all(self, *_: object, **__: object) -> NoReturn:
-        """Refuse: two fake accounts beside a newcomer would expose what is new in their group."""
-        raise ParameterError(
-            "groups of words are for comparison, and take in nobody: fake accounts would expose a newcomer.",
-            "Make cohorts, which take newcomers at once.",
-        )
-
-    update = assign_all
-
-    def rebundle(self, clicks: str | Path | None = None) -> NoReturn:  # noqa: ARG002
+    def rebundle(self, *_: object, **__: object) -> NoReturn:
         """Refuse: whoever compares two bundlings of the same people sees what is common to their groups."""
         raise ParameterError(
             "groups of words are stable: made anew, they would tell what is common to a person's groups.",
             "Make cohorts, whose generations are charged to a ledger.",
         )
+
+    update = rebundle
 
 
 def make_bundles(
@@ -181,8 +205,9 @@ def make_bundles(
     with atomic_directory(folder, replace=force) as temporary:
         (temporary / "report.json").write_text(measured + "\n", encoding="utf-8")
         (temporary / "operator").mkdir(mode=0o700)
-        with fill(temporary / "operator" / FILE, bundling, bundler) as store:
-            write_files(store, temporary)
+        fill(temporary / "operator" / FILE, bundling, bundler).close()
+        with Bundles(temporary) as made:
+            made.publish()
 
 
 def fill(path: Path, bundling: Bundling, bundler: Bundler) -> GroupsStore:
@@ -194,13 +219,3 @@ def fill(path: Path, bundling: Bundling, bundler: Bundler) -> GroupsStore:
             store.show(shown)
         store.add((u, labels[row], people.profile(row)) for row, u in enumerate(people.users))
     return store
-
-
-def write_files(store: GroupsStore, folder: Path) -> None:
-    """Write both files of lines anew, each whole or not at all."""
-    groups = (asdict(shown) for shown in store.all_shown())
-    for_all = ({name: shown[name] for name in ("group", "members", "terms")} for shown in groups)
-    write_lines(folder / "representatives.jsonl", for_all)
-    # In the order of names: the order of the input, or of the bundling, is nobody's business.
-    rows = ({"user": user, "group": at.group} for user, at, _ in store.everybody())
-    write_lines(folder / "operator" / "membership.jsonl", rows, mode=0o600)

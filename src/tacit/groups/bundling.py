@@ -35,8 +35,7 @@ from tacit.taxonomy import load_wordnet
 from tacit.validation import whole
 
 _BLOCK = 512
-MOST_STEPS = 20
-"""More hypernyms than lie above any noun of WordNet; asking for more only takes memory."""
+MOST_STEPS = 20  # more hypernyms than lie above any noun of WordNet
 
 
 def augmented(profiles: Profiles, steps: int) -> sparse.csr_array:
@@ -222,17 +221,12 @@ class Bundler:
             raise InfeasibleError(
                 f"no grouping of these {len(profiles)} users was found that meets p = {self.p:g} "
                 f"({self.criterion} criterion).",
-                "Allow a larger p or fewer holders in a group, or bring more users.",
+                "Allow a larger p or fewer holders, or bring more users.",
             )
-        labels = placed[np.argsort(order)]
-        released, hold = release(_members(labels), judge)
+        grown = np.split(order[np.argsort(placed, kind="stable")], np.cumsum(np.bincount(placed))[:-1])
+        released, groups, hold = release([np.sort(members) for members in grown], judge)
         if not hold:  # the recheck after leftovers; unreachable unless the bundling is wrong
             raise InfeasibleError("a group fails the final check.", "Report this.")
-        numbering = released.order_by_content(np.bincount(labels))
-        numbered = np.argsort(numbering).astype(np.int32)[labels]
-        return Bundling(self.rule_of_release, profiles, numbered, released.in_order(numbering))
-
-
-def _members(labels: NDArray[np.int32]) -> list[NDArray[np.int64]]:
-    """The rows of each group's members."""
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+        labels = np.empty(len(profiles), np.int32)
+        labels[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), [*map(len, groups)])
+        return Bundling(self.rule_of_release, profiles, labels, released)

@@ -22,7 +22,7 @@ from tacit.groups.profiles import Profiles, newcomers_terms
 from tacit.groups.report import cohort_report
 from tacit.groups.representative import Representative
 from tacit.groups.service import Groups, People, ProgressBar, Result
-from tacit.groups.store import FILE, CohortStore, Place, write_lines
+from tacit.groups.store import FILE, CohortStore, Place
 from tacit.groups.words import STRENGTHS, Generation, Words
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.privacy.guarantee import Neighbours
@@ -32,6 +32,7 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSour
 from tacit.validation import place, real
 
 DEFAULT_STRENGTH = 2.0
+_VOTE = 0.25
 
 
 class CohortGroups(Groups):
@@ -99,22 +100,6 @@ class CohortGroups(Groups):
             self._strength, self._version = float(self._store.meta("strength")), version
         return self._words
 
-    def assign_all(
-        self,
-        newcomers: Mapping[str, Mapping[str, float]],
-        advance: Callable[[int], None] = lambda _users: None,
-    ) -> list[Place]:
-        checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
-        with self._lock, self._store.transaction():
-            for user in checked:
-                if self._store.person(user) is not None:
-                    raise InputError(
-                        "a newcomer is here already.", "Remove the user first, or use `Groups.update`."
-                    )
-            self._put(checked)
-            advance(len(checked))
-        return [self.place(user) or Place(None) for user in checked]
-
     def update(self, user: str, terms: Mapping[str, float]) -> Place:
         """Replace a user's profile; counts from the next generation on."""
         checked = newcomers_terms(user, terms)
@@ -122,17 +107,6 @@ class CohortGroups(Groups):
             self._require(user)
             self._put({user: checked})
         return self.place(user) or Place(None)
-
-    def remove(self, user: str) -> None:
-        with self._lock:
-            with self._store.transaction():
-                self._require(user)
-                self._store.delete(user)
-            self.publish()
-
-    def _require(self, user: str) -> None:
-        if self._store.person(user) is None:
-            raise InputError("there is no such user.", "Look up the user's name first.")
 
     def _put(self, profiles: Mapping[str, Mapping[str, float]]) -> None:
         if profiles:
@@ -146,23 +120,14 @@ class CohortGroups(Groups):
             place = self._store.meta("ledger")
         vote = settings["vote_epsilon"] or _VOTE if clicks is not None else None
         generation = Generation(settings["epsilon"], settings["delta"], vote)
-        if generation.event is None:
+        if generation.event is None or place is None:
             raise ParameterError(
-                "these cohorts show no words, and no `clicks` are given: there is nothing to release anew.",
-                "Make them with `epsilon` to show words.",
+                "these cohorts show no words, or have no ledger for a vote: nothing can be released anew.",
+                "Make them with `epsilon` to show words, or with `clicks` to vote.",
             )
-        if place is None:
-            raise ParameterError("these cohorts have no ledger yet.", "Make them with `epsilon` or `clicks`.")
         with CohortStore(self._store.path) as store:  # a connection of its own: others are answered meanwhile
             release(store, generation, clicks, Ledger.open(place))
         self.publish()
-
-    def publish(self) -> None:
-        with self._lock:
-            write_cohorts(self._store, self.folder)
-
-
-_VOTE = 0.25
 
 
 def _ledger_of(
@@ -234,7 +199,8 @@ def make_cohorts(
             # Its figures are exact, and so for the operator alone.
             with atomic_file(temporary / "operator" / "report.json", mode=0o600) as path:
                 path.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-            write_cohorts(store, temporary)
+        with CohortGroups(temporary) as made:
+            made.publish()
 
 
 def release(
@@ -322,20 +288,3 @@ def votes_of(
 def stored_words(store: CohortStore) -> dict[int, dict[int, float]]:
     """The words of each cohort by number, with their noisy counts."""
     return {int(c): {int(w): n for w, n in found.items()} for c, found in store.meta("words").items()}
-
-
-def write_cohorts(store: CohortStore, folder: Path) -> None:
-    """Write both files of lines anew, each whole or not at all."""
-    cohorts, words = load_cohorts(), stored_words(store)
-    named = cohorts.table.words
-    shown = (
-        {
-            "group": number,
-            "about": name,
-            "terms": {named[word]: count for word, count in words.get(number, {}).items()},
-        }
-        for number, name in enumerate(cohorts.names)
-    )
-    write_lines(folder / "representatives.jsonl", shown)
-    people = ({"user": user, "places": list(person.places)} for user, person in store.people())
-    write_lines(folder / "operator" / "membership.jsonl", people, mode=0o600)

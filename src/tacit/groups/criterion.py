@@ -101,20 +101,13 @@ class Judge:
     def refuse_hopeless(self) -> None:
         """Refuse what no grouping can meet."""
         rule, users, distinct = self._criterion, len(self._profiles), np.unique(self._profiles.terms).size
-        if users < rule.fewest_members:
-            raise InfeasibleError(
-                f"p = {rule.p:g} needs groups of at least {rule.fewest_members} users; there are {users}.",
-                "Allow a larger p or bring more users.",
-            )
-        needed = (self._mean_profile if rule.kind == "paper" else 1) / rule.p
-        if distinct < needed:
-            raise InfeasibleError(
-                f"p = {rule.p:g} needs groups of at least {math.ceil(needed)} distinct terms; "
-                f"all profiles together have {distinct}.",
-                "Allow a larger p or bring more varied profiles.",
-            )
-        if rule.kind == "strict" and not self._common.any():
-            raise InfeasibleError(
-                f"no term is held by fewest_holders = {rule.fewest_holders} users of these {users}.",
-                "Allow fewer holders or bring more users.",
-            )
+        needed = math.ceil((self._mean_profile if rule.kind == "paper" else 1) / rule.p)
+        for what, least, have in (
+            ("users", rule.fewest_members, users),
+            ("distinct terms", needed, distinct),
+        ):
+            if have < least:
+                raise InfeasibleError(
+                    f"p = {rule.p:g} needs groups of at least {least} {what}; there are {have}.",
+                    f"Allow a larger p or bring more {what}.",
+                )

@@ -197,10 +197,6 @@ def _checked_record(number: int, line: str) -> tuple[str, dict[str, object]]:
 
 
 def _checked_weight(number: int, weight: object) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise InputError(
-            f"line {number} holds a weight that is not a number.", "Weights are numbers above 0."
-        )
-    if not (math.isfinite(weight) and weight > 0):
-        raise InputError(f"line {number} holds a weight that is not above 0.", "Leave such terms out.")
+    if isinstance(weight, bool) or not (isinstance(weight, int | float) and 0 < weight < math.inf):
+        raise InputError(f"line {number} holds a weight that is no finite number above 0.", "Leave it out.")
     return float(weight)

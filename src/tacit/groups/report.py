@@ -311,7 +311,9 @@ def cohort_report(
     row_of = {user: row for row, user in enumerate(evidence.users)}
     places = [people[row_of[user]].places for user in told.users]
     sizes = np.bincount([place for person in people for place in person.places], minlength=len(cohorts))
-    attacks = language_attacks(told, cohort_evidence(told, places, shown, cohorts), seed)
+    bare = attacks = language_attacks(told, cohort_evidence(told, places, {}, cohorts), seed)
+    if shown:
+        attacks = language_attacks(told, cohort_evidence(told, places, shown, cohorts), seed)
     event = generation.event
     fakes = []
     for number in GENERATIONS if generation.epsilon else ():
@@ -333,6 +335,7 @@ def cohort_report(
         "guarantee": event.guarantee.to_dict() if event else None,
         "sigma": generation.sigma if generation.epsilon else None,
         "singled_out": asdict(SingledOut.of(0.0, attacks)),
+        "gain_without_words": max(each.gain for each in bare if each.known_terms == 1),
         "language": [asdict(attack) for attack in attacks],
         "fake_accounts": fakes,
     }

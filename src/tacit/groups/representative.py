@@ -8,14 +8,13 @@ betray who holds what.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.groups.criterion import Judge
+from tacit.groups.criterion import Judge, JudgedGroup
 
 
 @dataclass(frozen=True)
@@ -49,35 +48,24 @@ class ReleasedTerms:
     def held(self, group: int) -> slice:
         return slice(self.offsets[group], self.offsets[group + 1])
 
-    def in_order(self, order: NDArray[np.int64]) -> ReleasedTerms:
-        """The same groups, renumbered so that the old group ``order[g]`` becomes g."""
-        sizes = np.diff(self.offsets)[order]
-        offsets = np.concatenate(([0], np.cumsum(sizes)))
-        at = np.repeat(self.offsets[order] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return ReleasedTerms(offsets, self.terms[at], self.holders[at])
 
-    def order_by_content(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
-        """An order of the groups that only what is released decides.
+def release(
+    groups: Sequence[NDArray[np.integer]], judge: Judge
+) -> tuple[ReleasedTerms, list[NDArray[np.integer]], bool]:
+    """Judge every group once more and make its representative; also give the groups, and whether all hold.
 
-        The order in which groups were formed would tell an attacker who knows the seed about the users
-        that were picked first; this one tells nothing that the representatives do not.
-        """
-        digests = []
-        for group in range(len(self)):
-            held = self.held(group)
-            content = hashlib.blake2b(int(members[group]).to_bytes(8, "little"), digest_size=16)
-            content.update(self.terms[held].tobytes())
-            content.update(self.holders[held].tobytes())
-            digests.append(content.digest())
-        return np.array(sorted(range(len(self)), key=digests.__getitem__), dtype=np.int64)
+    What is released alone decides the groups' order: that in which they were formed would tell an attacker
+    who knows the seed about the users that were picked first.
+    """
 
+    def content(pair: tuple[JudgedGroup, NDArray[np.integer]]) -> tuple[int, bytes, bytes]:
+        return len(pair[1]), pair[0].terms.tobytes(), pair[0].holders.tobytes()
 
-def release(groups: Sequence[NDArray[np.integer]], judge: Judge) -> tuple[ReleasedTerms, bool]:
-    """Judge every group once more and make its representative; also say whether all hold."""
-    judged = [judge.judge(members) for members in groups]
+    ordered = sorted(((judge.judge(members), members) for members in groups), key=content)
+    judged = [found for found, _ in ordered]
     released = ReleasedTerms(
         np.cumsum([0, *(found.terms.size for found in judged)]),
         np.concatenate([found.terms for found in judged]).astype(np.int32),
         np.concatenate([found.holders for found in judged]).astype(np.int32),
     )
-    return released, all(found.holds for found in judged)
+    return released, [members for _, members in ordered], all(found.holds for found in judged)

@@ -2,8 +2,8 @@
 
 - **cohorts** (the default): places among public cohorts, whose words are under differential privacy
   (:mod:`tacit.groups.cohort_service`);
-- **strict** and **paper**: groups of similar people that show words of theirs, for comparison; they take in
-  nobody (:mod:`tacit.groups.bundles`).
+- **strict** and **paper**: groups of similar people that show words of theirs, for comparison; newcomers come
+  to strict ones in random batches (:mod:`tacit.groups.bundles`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.display import Displayed
-from tacit.errors import ParameterError
+from tacit.errors import InputError, ParameterError
 from tacit.files import check_output_folder
 from tacit.groups.bundling import Bundler
 from tacit.groups.criterion import CRITERIA
-from tacit.groups.profiles import Profiles, check_period
+from tacit.groups.profiles import Profiles, check_period, newcomers_terms
 from tacit.groups.representative import Representative
-from tacit.groups.store import FILE, MARKS, Place, Store
+from tacit.groups.store import FILE, MARKS, Place, Store, write_lines
 from tacit.groups.words import Generation
 from tacit.privacy.ledger.ledger import Ledger
 from tacit.validation import place
@@ -241,24 +241,48 @@ class Groups(Displayed):
         """
 
     def assign(self, user: str, terms: Mapping[str, float]) -> Place:
-        """Take in a newcomer with a profile of weighted terms; groups of words refuse."""
+        """Take in a newcomer: into cohorts at once, into groups of words when a batch is dealt."""
         return self.assign_all({user: terms})[0]
 
-    @abstractmethod
     def assign_all(
         self,
         newcomers: Mapping[str, Mapping[str, float]],
         advance: Callable[[int], None] = lambda _users: None,
     ) -> list[Place]:
         """Take in several newcomers, all or none; gives where each stands in the end."""
+        checked = {user: newcomers_terms(user, terms) for user, terms in newcomers.items()}
+        with self._lock, self._file.transaction():
+            if any(self.place(user) is not None for user in checked):
+                raise InputError("a newcomer is here already.", "Remove the user first.")
+            self._put(checked)
+            advance(len(checked))
+        return [self.place(user) or Place(None) for user in checked]
+
+    @abstractmethod
+    def _put(self, profiles: Mapping[str, Mapping[str, float]]) -> None:
+        """Take in people whose terms are checked."""
 
     @abstractmethod
     def update(self, user: str, terms: Mapping[str, float]) -> Place:
-        """Replace a user's profile: the user leaves, and joins again as a newcomer."""
+        """Replace a user's profile; groups of words are stable, and refuse."""
 
-    @abstractmethod
     def remove(self, user: str) -> None:
         """Erase a person: profile, membership and every trace in the folder's files."""
+        with self._lock:
+            with self._file.transaction():
+                place = self._require(user)
+                self._file.delete(user)
+                self._leave(place)
+            self.publish()
+
+    def _require(self, user: str) -> Place:
+        place = self.place(user)
+        if place is None:
+            raise InputError("there is no such user.", "Look up the user's name first.")
+        return place
+
+    def _leave(self, place: Place) -> None:
+        """Let whoever is left do without a person who stood there."""
 
     @abstractmethod
     def rebundle(self, clicks: str | Path | None = None) -> None:
@@ -271,9 +295,13 @@ class Groups(Displayed):
             ParameterError: for groups of words, which are stable.
         """
 
-    @abstractmethod
     def publish(self) -> None:
         """Write ``representatives.jsonl`` and ``operator/membership.jsonl`` as things stand now."""
+        with self._lock:
+            every = (vars(shown).items() for shown in self.representatives())
+            shown = ({name: value for name, value in each if value not in (None, "")} for each in every)
+            write_lines(self.folder / "representatives.jsonl", shown)
+            write_lines(self.folder / "operator" / "membership.jsonl", self._file.membership(), mode=0o600)
 
 
 def _refuse_of_the_other(kind: str, asked: Mapping[str, Any]) -> None:

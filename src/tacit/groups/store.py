@@ -27,10 +27,13 @@ import numpy as np
 
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_file
+from tacit.groups.bundling import MOST_USERS
 from tacit.groups.cohorts import Standing
 from tacit.groups.representative import Representative
 
 FILE = "groups.sqlite"
+WAITING = -1
+"""In place of a group's number: a newcomer to groups of words who waits for a batch."""
 _FORMAT = 5
 
 
@@ -110,6 +113,10 @@ class Store:
         """Changes whenever another connection has changed the file."""
         return int(self._one("PRAGMA data_version")[0])
 
+    def membership(self) -> Iterator[dict[str, Any]]:
+        """Say who is where, in the order of names: that of the input or the bundling is nobody's business."""
+        raise NotImplementedError
+
     def delete(self, user: str) -> None:
         self.connection.execute("DELETE FROM user WHERE name = ?", (user,))
 
@@ -145,6 +152,9 @@ class CohortStore(Store):
         ):
             yield name, _person(places, keys)
 
+    def membership(self) -> Iterator[dict[str, Any]]:
+        return ({"user": name, "places": list(person.places)} for name, person in self.people())
+
 
 def _person(places: bytes, keys: bytes) -> Standing:
     pairs = np.frombuffer(keys, np.int32).reshape(-1, 2).tolist()
@@ -156,7 +166,7 @@ class GroupsStore(Store):
 
     tables = (
         "CREATE TABLE user (name TEXT PRIMARY KEY, team INTEGER, terms TEXT NOT NULL) WITHOUT ROWID",
-        "CREATE INDEX user_by_team ON user (team)",
+        "CREATE INDEX user_by_team ON user (team)",  # NULL: no group, nor will there be one
         "CREATE TABLE team (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, terms TEXT NOT NULL)",
     )
 
@@ -166,12 +176,16 @@ class GroupsStore(Store):
         self.connection.executemany("INSERT INTO user VALUES (?, ?, ?)", rows)
 
     def place(self, user: str) -> Place | None:
-        row = self._one("SELECT team FROM user WHERE name = ?", user)
+        row = self._one("SELECT nullif(team, ?) FROM user WHERE name = ?", WAITING, user)
         return Place(row[0]) if row else None
 
     def everybody(self) -> Iterator[tuple[str, Place, set[str]]]:
-        for name, team, terms in self.connection.execute("SELECT name, team, terms FROM user ORDER BY name"):
+        every = "SELECT name, nullif(team, ?), terms FROM user ORDER BY name"
+        for name, team, terms in self.connection.execute(every, (WAITING,)):
             yield name, Place(team), set(json.loads(terms))
+
+    def membership(self) -> Iterator[dict[str, Any]]:
+        return ({"user": name, "group": place.group} for name, place, _ in self.everybody())
 
     def members(self, group: int) -> dict[str, set[str]]:
         """The terms of a group's members."""
@@ -198,6 +212,14 @@ class GroupsStore(Store):
         """Let a group show this from now on."""
         row = (shown.group, shown.members, json.dumps(shown.terms))
         self.connection.execute("INSERT OR REPLACE INTO team VALUES (?, ?, ?)", row)
+
+    def seat(self, users: Iterable[str]) -> int:
+        """Seat a batch under a number that no group had; it is above those of groups of similar people."""
+        number = self.meta("next batch") or MOST_USERS
+        self.set_meta("next batch", number + 1)
+        rows = ((number, user) for user in users)
+        self.connection.executemany("UPDATE user SET team = ? WHERE name = ?", rows)
+        return int(number)
 
     def dissolve(self, group: int) -> None:
         """Delete a group; nobody is in it any more."""
