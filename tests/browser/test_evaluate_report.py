@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,4 +120,26 @@ def test_on_paper_nothing_is_cut_off_dark_or_to_be_clicked(
         kept = page.locator(together).first.evaluate("e => getComputedStyle(e).breakInside")
         assert kept == "avoid", together
     assert page.locator("h2").first.evaluate("e => getComputedStyle(e).breakAfter") == "avoid"
+    for row in ("tr:nth-child(2)", "tr:last-child"):  # none stands alone under its table's head
+        kept = page.locator(f"article tbody {row}").first.evaluate("e => getComputedStyle(e).breakBefore")
+        assert kept == "avoid", row
     page.close()
+
+
+def test_no_sheet_but_the_last_is_half_empty(browser: Browser, report: Path, tmp_path: Path) -> None:
+    if shutil.which("pdftotext") is None:
+        pytest.skip("poppler is not here to read a PDF")
+    page = browser.new_page(viewport={"width": 1100, "height": 800})
+    page.goto(report.as_uri(), timeout=120_000)
+    page.wait_for_function("document.documentElement.dataset.drawn", timeout=60_000)
+    page.pdf(path=tmp_path / "report.pdf", format="A4")
+    page.close()
+    told = subprocess.run(
+        ["pdftotext", "-bbox", tmp_path / "report.pdf", "-"], capture_output=True, text=True, check=True
+    )
+    sheets = [sheet.split("</page>")[0] for sheet in told.stdout.split("<page ")[1:]]
+    assert len(sheets) > 3
+    for number, sheet in enumerate(sheets[:-1], start=1):
+        height = float(re.findall(r'height="([\d.]+)"', sheet)[0])
+        lowest = max(float(place) for place in re.findall(r'yMax="([\d.]+)"', sheet))
+        assert lowest > height / 2, f"sheet {number} of {len(sheets)}"

@@ -318,11 +318,11 @@ def _words(attack: _Attack) -> dict[str, Any]:
         for shown in store.all_shown():
             members = store.members(shown.group).values()
             own = np.array([[term in held for term in shown.terms] for held in members])
-            linked, owned = max(linked, own.mean(axis=0).max()), max(owned, own.mean(axis=1).max())
+            linked, owned = (max(most, float(own.mean(n).max())) for n, most in enumerate((linked, owned)))
     learnt, _ = attack.walk(people)
     right = round(learnt.right * learnt.guesses)
     claim = f"to one who takes words as independent, no shown term is a member's more surely than {rule.p:g}."
-    held, measured = [], {"linked": float(linked), "owned": float(owned), "observer": asdict(learnt)}
+    held, measured = [], {"linked": linked, "owned": owned, "observer": asdict(learnt)}
     changes = f"{right:,} of {learnt.guesses:,} in {learnt.steps} steps"
     if rule.kind == "strict":
         held = [
