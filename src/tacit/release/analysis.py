@@ -10,19 +10,9 @@ nothing. A fresh count costs its own ε; the number that was compared costs noth
 shown only with keys of an earlier part, one user cannot attain all of these, and the worst that can be is
 charged (:mod:`tacit.release.thresholds`).
 
-**As an event.** A ledger that knows a release by its (ε,δ) alone must assume the worst that (ε,δ) admits.
-Known as noisy counts and a rare disclosure, many releases together cost far less by privacy loss
-distributions. What makes that right:
-
-- **Counts.** If a user's records move counts by d in all (L1), the worst is that they all move *one* count:
-  noise of scale b on a count moved by d dominates independent noises on counts moved by k_1 + … + k_r = d
-  (docs/guarantees/click.md, "Many releases").
-
-- **Fresh keys.** By the lemma in :mod:`tacit.release.thresholds`, extended to e^ε below 1 in the same
-  way, keys that only one of the logs can show are dominated by a disclosure of probability δ.
-
-A user who adds at most 1 to a key moves d counts by 1 each, which is less than one count by d. Replacing a
-user takes one history away and puts another in: twice as many counts.
+**As an event.** Known as noisy counts and a rare disclosure, many releases together cost far less than by
+their (ε,δ), with privacy loss distributions (docs/guarantees/click.md, "Many releases"). Replacing a user
+takes one history away and puts another in: twice as many counts.
 
 **Other statements.** A schedule that is stated at an ε of its own has the exact δ of all its noise there
 (``ThresholdedCounts``; rounds and single counts: :mod:`tacit.release.rounds_analysis`). One with a public

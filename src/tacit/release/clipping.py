@@ -3,9 +3,6 @@
 Users' vectors over the found items are clipped to a norm L, and what that leaves of an item's count is the
 mean of min(1, L/n) over its holders, n their norms. It is estimated by a model, and the model is put right
 by one noisy number, the sum of squared norms (docs/guarantees/adaptive.md, "What a count means").
-
-All of this is post-processing: it draws nothing and sees nothing of the log but noisy numbers. Sums are
-rounded once (``math.fsum``), so that no order of items plays a part.
 """
 
 from __future__ import annotations

@@ -8,15 +8,7 @@ with whole thresholds: ``count + X >= least``. A strict comparison with K is ``l
     plan = tacit.Zealous(epsilon=1, delta=1e-6).plan()
     execute(plan.schedule, {"queries": pa.table({"query": ["tea"], "count": [41]})}, source)
 
-**Adaptive rounds.** What a user's weights depend on: the user's own items, the noisy numbers of those items
-in earlier rounds, and the schedule. What happens to an item depends on its own noisy numbers alone. Nothing
-is normalised, ranked or fitted over items, and no order of items or users plays a part.
-
-**Counts of what the rounds found.** The found items are public by now, so a user's whole history takes part,
-not only the k₀ items of the selection. Each user's vector over the found items, weighted by what the first
-round said of them, is clipped to the norm of one average item. What clipping leaves of a count is estimated
-from noisy numbers alone (:mod:`tacit.release.clipping`): see docs/guarantees/adaptive.md, "What a count
-means".
+What a user's weights in adaptive rounds depend on, and what happens to an item: docs/guarantees/adaptive.md.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,19 +3,14 @@
 A look at the log's own counts before the charge would itself be a release. So the plan counts the
 synthetic log (users of AOL's shape, :mod:`tacit.world.synth`), made once and kept in the cache. In a log of
 fewer users, an item that c of its users have keeps each of them with the same chance: its number of users is
-binomial. In a log of more, it is taken to grow in proportion. For items of one user that is far too high:
-most of them are rarer than that, and ten times as many would pass a low threshold. So a log is never judged
-by one of less than a third of its size, but for those of more than 300,000 users, of which the figure is
-called rough. The expected number of rows is the sum over items of the chance that the number plus the noise
-reaches the threshold. What depends on another table (clicks and transitions of selected queries) is counted
-as if the query were selected.
+binomial. In a log of more, it is taken to grow in proportion, so that a log is judged by one of at least
+a third of its size; of more than 300,000 users the figure is called rough. The expected number of rows is the
+sum over items of the chance that the number plus the noise reaches the threshold; what depends on another
+table is counted as if the query were selected.
 
-An adaptive release, whose rounds steer each other, is carried out on the synthetic log instead: what is
-found in one round steers the next, so no formula sums chances item by item. For fewer users than it has,
-some are drawn by lot; for more, every weight grows in proportion, which is to say that noise, thresholds and
-cuts shrink by as much.
-
-So is a series, week by week, on a synthetic log of as many weeks (:mod:`tacit.release.series.trial`).
+Adaptive rounds, and the weeks of a series (:mod:`tacit.release.series.trial`), are carried out on the
+synthetic log instead. For fewer users than it has, some are drawn by lot; for more, noise, thresholds and
+cuts shrink in proportion.
 
 It speaks of logs like AOL's of three months: a log of another kind, or of one week, has other counts.
 """

@@ -10,9 +10,6 @@ nothing, so that its user has room for something else. All patterns (:mod:`tacit
 for where it costs nothing, in the keys that are about to be published: dropping rows after selection is
 post-processing. So is dropping keys longer than anybody types, and those with invisible characters, which a
 reader could not see.
-
-Scrubbing is a second line behind the guarantee, grants no ε, and is no proof: names and streets written out
-pass.
 """
 
 from __future__ import annotations

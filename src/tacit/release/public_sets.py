@@ -9,9 +9,6 @@ its first line, then one query per line. It must be public: a list taken from se
 what looks like a log, or holds most of what single users of the log to be released asked
 (:func:`refuse_domain_of_log`), is refused.
 
-With p_g < 1 the queries that nobody asked take part by chance, drawn anew for each release from the
-operating system's randomness, and who took part is never shown.
-
 **Urls.** Listing the urls that were clicked reveals a single click with certainty. Listing public ones does
 not: the results of an engine that anybody may ask, or a file. They are looked up for the selected queries
 alone, which are published anyway.

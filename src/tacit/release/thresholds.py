@@ -12,19 +12,8 @@ chance s(k) = P(k + X >= t) that it then appears is what δ pays for, and ε pay
 (Proof: docs/guarantees/zealous.md.) This serves both neighbour relations (adding or removing a user has σ = 0
 or σ' = 0). With k_1, …, k_r records of fresh keys σ = 1 - exp(-Σ φ(k_i)), where φ(k) = -ln(1 - s(k)).
 
-φ is convex on k >= 1, so a sum of φ over keys with total count d is largest at an extreme, all records on
-one key or each on a key of its own (docs/guarantees/click.md): δ(d) = 1 - exp(-max(φ(d), d φ(1))), and it
-is attained.
-
-**The worst that one user can do.** Bounds on each table by itself say how many records a user has there. They
-do not say that one user can go to all of these bounds at once, nor that any spread of records over keys is
-possible. :func:`sequences_loss` and :func:`searches_loss` look at what is counted:
-
-- **Sequences of sessions.** Every ordered subsequence of a session counts, and no query of a session follows
-  itself. So counts do not fall on keys as one likes: there are few kinds of sessions, and each is tried.
-- **Keys within others.** A click is shown with its query, a step with both of its queries. A click on a query
-  that nobody else has can appear only where that query does. So a search is either of a query that nobody
-  else has, or of one under which clicks and steps that nobody else has can appear: never both.
+What one user can do at worst, in one table (docs/guarantees/click.md) and in several of which one shows keys
+within another's (:func:`sequences_loss` and :func:`searches_loss`), is computed from what is counted.
 
 All of it bounds -ln(1 - s) for the chance s that something of one user alone appears. Each φ is rounded
 outward by a part of 2^-42, some thousand times what the few sums and products here can lose.

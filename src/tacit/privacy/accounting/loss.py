@@ -3,15 +3,7 @@
 **Tails of the normal distribution**, in integer arithmetic: P(Z ≥ x) = 1/2 - φ(x)·Σ_k x^(2k+1)/(2k+1)!!, with
 every step rounded outwards and digits enough that the subtraction leaves as many as were asked for.
 
-**Gaussian noise.** A mechanism is μ-Gaussian private if telling two neighbouring logs apart is no easier than
-telling N(0, 1) from N(μ, 1). At every ε it is then (ε, δ)-differentially private with
-
-    δ(ε; μ) = P(Z ≥ ε/μ - μ/2) - e^ε·P(Z ≥ ε/μ + μ/2).
-
-Rounds of noise s_r on vectors that a user moves by at most 1 in L2, each chosen after seeing the earlier
-ones, compose to μ² = Σ 1/s_r² (Dong, Roth and Su, "Gaussian differential privacy", corollary 3.3). Discrete
-Gaussian noise of σ is up to a factor e^a a function of normal noise of variance σ² - η², so that δ ≤ e^a·δ(ε
-- 2a; μ), with μ from the smaller variances and a of order 10^-26.
+**Gaussian noise.** δ(ε; μ) and what whole numbers add to it: docs/guarantees/adaptive.md.
 
 **Privacy loss distributions.** The loss of an outcome is the logarithm of how much likelier it is under one
 log than under its neighbour; losses of independent parts add, and δ = E[(1 - e^(ε - loss))₊]. Every number

@@ -17,9 +17,6 @@ The file is a hash chain of JSON lines (:mod:`tacit.privacy.ledger.journal`), wi
 - ``issued``: of a series, binds its charge to the manifest of a week;
 - ``torn``: what a crash left of a charge whose :meth:`Ledger.spend` never returned. Nobody drew noise
   for it; it counts all the same if it still can be read.
-
-A growing log, released week after week, is one data set: a user may be in all weeks, so the charges
-add up in one ledger.
 """
 
 from __future__ import annotations

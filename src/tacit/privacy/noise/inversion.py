@@ -9,11 +9,7 @@ needed.
    computed with proven bounds.
 3. If all 64 agree with those of a threshold, U and the threshold are refined together until they part.
 
-Every step decides on proven inequalities alone: exactness rests on the bits being uniform and independent, on
-nothing else. Step 3 ends: thresholds of the geometric distribution rest on exp(-x) for rational x > 0, which
-is transcendental (Lindemann), so that none is a finite binary fraction; a rational one is reached or not by
-known digits alone; and a table that was built has shown that its own are told apart from all fractions of 64
-digits.
+Every step decides on proven inequalities alone, and step 3 ends (docs/guarantees/noise.md).
 """
 
 import contextlib

@@ -8,10 +8,8 @@ No floating-point number is near a sample: every draw is an exact inversion of r
 - **Discrete Gaussian** noise of σ has P(X = x) ∝ exp(-x²/(2σ²)). It is drawn as a sign and a magnitude x =
   q·M + r, with M a power of two near σ/512: q is inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)), r
   is uniform below M, and the pair is kept with probability exp(-(2qMr + r²)/(2σ²)), which is nearly 1.
-- **Capped Laplace** noise never passes a bound, which is what a single thresholded count needs. With a chance
-  u of a draw at or above 0, P(X = x) ∝ u·a^x for x = 0, 1, …, most and ∝ (1-u)·a^(-1-x) for x = -1, -2, … If
-  a/(1+a) ≤ u ≤ 1/(1+a), a count moved by 1 is told apart by a factor of at most e^(1/b), but for its largest
-  possible value, whose chance is δ; u moves the noise by a part of a user, so that δ can be met exactly.
+- **Capped Laplace** noise never passes a bound, which a single thresholded count needs
+  (docs/guarantees/adaptive.md).
 """
 
 import math

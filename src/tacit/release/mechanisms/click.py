@@ -1,16 +1,7 @@
 """A_Click (thesis 002, chapter 3): query counts, click counts and transitions.
 
-A user gives the first q_f queries (in the domain or not, one budget), the first c_f clicks on them, and the
-q_f - 1 steps between them. Query q is **selected** iff its count + X > K, X of scale b; its count is
-published as it was compared, or with fresh noise b_q; its clicks with b_c, its transitions with b_t. Two
-modes:
-
-- ``pure``: queries, urls and transitions come from sets that are public and do not depend on the log. Every
-  key of the sets gets noise, whether it occurs or not: queries of the domain, the urls they surface
-  (:mod:`tacit.release.public_sets`), and the ordered pairs of queries that were selected, which are public
-  once the selection is. Thresholds are post-processing: they cost nothing.
-- ``approximate``: what occurs outside the public sets is published too, if its noisy count passes a
-  threshold. That costs δ.
+``pure``: over sets that are public and do not depend on the log. ``approximate``: what occurs outside them is
+published too, if its noisy count passes a threshold, at the price of δ.
 
 With p_g = 1: ε = q_f/b + q_f/b_q + c_f/b_c + (q_f - 1)/b_t for any K, twice as much under replacing. δ is the
 most that one user attains in the three tables together, less than what each could alone. Derivation:
