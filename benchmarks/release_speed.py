@@ -58,7 +58,7 @@ class Taken:
 def taken(command: list[str], folder: str) -> Taken:
     """Run a command to its end; the caches of noise and loops stay, the register of ledgers is new."""
     begun = time.perf_counter()
-    (spill := Path(folder) / "spill").mkdir()
+    (spill := Path(folder) / "spill").mkdir(exist_ok=True)
     given = {**os.environ, "TACIT_STATE": f"{folder}/state", "TMPDIR": str(spill)}
     most, ended = 0, threading.Event()
 

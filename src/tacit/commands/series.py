@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.commands import options as o
-from tacit.commands.release import stages
+from tacit.commands.release import ready_for_work, stages
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.errors import InputError
 from tacit.release.registry import SERIES, mechanism_class
@@ -57,10 +57,13 @@ def publish_next(
     says where this one begins. Run again after an interruption, it finishes
     the week; once that is published, the same log gives what is there and draws nothing.
     """
-    from tacit.release.series.folder import find_series
+    ready_for_work()
+    from tacit.privacy.ledger import Register
 
-    series = find_series(folder)
-    with stages() as report:
+    with Register.reading_ahead(log), stages() as report:
+        from tacit.release.series.folder import find_series
+
+        series = find_series(folder)
         week = series.next(log, since=since, until=until, restart=restart, report=report)
     number = int(week.folder.name.rpartition("-")[2])
     new = week.tables["queries"].column("found").to_pylist().count(number)
