@@ -15,16 +15,16 @@ Measured seeds (31 to 36) are none on which a constant was chosen (101 to 104).
 from __future__ import annotations
 
 import argparse
-import os
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from release_speed import Taken, taken
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.execution import select
 from tacit.release.mechanisms.series_planner import plan_series
@@ -92,47 +92,44 @@ def opened_on_past(epsilons: list[float], folder: Path) -> bool:
 
 
 def timed(records: int, folder: Path) -> bool:
-    """A week of so many records by a series, against an adaptive release of the same week."""
-    import resource
+    """Whole commands: two weeks of so many records by a series, against adaptive releases of the same weeks.
 
-    import tacit
+    Each in turn, three times; medians are of the ratios of one turn.
+    """
     from tacit.world.synth import SyntheticLog
 
-    path = folder / "week.parquet"
-    users = max(100, round(records / 4.25))
-    SyntheticLog(users, seed=41, weeks=1).write(path)
-    made = {"budget_epsilon": 4, "budget_delta": 1e-6, "ledger": folder / "one.ledger"}
-
-    def adaptive() -> object:
-        return tacit.read_log(path).release(tacit.Adaptive(epsilon=4), to=folder / "one", **made)
-
-    os.environ["TACIT_STATE"] = str(folder / "one-state")
-    one = _took(adaptive)
-    # where nobody knows that the week was released already
-    os.environ["TACIT_STATE"] = str(folder / "others")
-    opened = tacit.Series(weeks=52, epsilon=4).open(
-        folder / "year", ledger=folder / "two.ledger", budget_epsilon=4, budget_delta=1e-6
-    )
-    weeks = []
-    for seed in (41, 42):  # a second week of the same people, on all that they hold by then
+    users, weeks = max(100, round(records / 4.25)), [folder / "week-1.parquet", folder / "week-2.parquet"]
+    for seed, path in enumerate(weeks, start=41):  # the second week of the same people
         SyntheticLog(users, seed=seed, weeks=1).write(path)
-        weeks.append(_took(lambda: opened.next(path)))
-    size = (folder / "year" / "state").stat().st_size
-    rows = pq.read_metadata(path).num_rows
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    said = [f"{clock:.1f} s ({cpu:.1f} of a processor)" for clock, cpu in (one, *weeks)]
-    print(
-        f"{rows:,} records; adaptive {said[0]}, series {said[1]}, its second week {said[2]}; "
-        f"state {size / 1e6:.0f} MB; most memory {most:.1f} GB"
-    )
-    return max(cpu for _, cpu in weeks) <= 1.5 * one[1]
+    took: list[list[tuple[Taken, Taken]]] = []
+    for turn in range(3):
+        year = folder / f"{turn}" / "year"
+        _tacit(year.parent, "series", "open", year, "--weeks", 52, "--epsilon", 4, "--delta", 1e-6)
+        took.append([])
+        for path in weeks:
+            alone = folder / f"{turn}-{path.stem}"  # where nobody knows that the week is released twice
+            budget = "--ledger", alone / "ledger", "--budget-epsilon", 4, "--budget-delta", 1e-6
+            one = _tacit(alone, "release", "adaptive", path, "--epsilon", 4, "-o", alone / "out", *budget)
+            took[-1].append((one, _tacit(year.parent, "series", "next", year, path)))
+    size = sum(each.stat().st_size for each in [year / "state", *year.glob("state-parts/*")])
+    kept = True
+    for number, pairs in enumerate(zip(*took, strict=True), start=1):
+        one, mine = (min(each, key=lambda run: run.processors) for each in zip(*pairs, strict=True))
+        clock = statistics.median(next_week.clock / alone.clock for alone, next_week in pairs)
+        work = statistics.median(next_week.processors / alone.processors for alone, next_week in pairs)
+        print(
+            f"week {number}: {mine.processors:.1f} s of processors, adaptive {one.processors:.1f} "
+            f"({work:.2f} times); by the clock {mine.clock:.1f} s and {one.clock:.1f} ({clock:.2f} times); "
+            f"most memory {mine.peak / 1e9:.1f} GB and {one.peak / 1e9:.1f}"
+        )
+        kept &= work <= 1.5
+    print(f"{pq.read_metadata(path).num_rows:,} records a week; state {size / 1e6:.0f} MB")
+    return kept
 
 
-def _took(done: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of a processor, on which other work has less influence."""
-    clock, cpu = time.monotonic(), time.process_time()
-    done()
-    return time.monotonic() - clock, time.process_time() - cpu
+def _tacit(folder: Path, *words: object) -> Taken:
+    folder.mkdir(exist_ok=True)
+    return taken([sys.executable, "-m", "tacit", *map(str, words)], str(folder))
 
 
 def main() -> None:

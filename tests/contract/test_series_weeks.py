@@ -54,6 +54,18 @@ def state_of(series: OpenSeries) -> KeptCourse:
     return KeptCourse.read(series.folder / "state", key, series.plan.rounds)
 
 
+def copy_state(series: OpenSeries, copy: Path, *, back: bool = False) -> None:
+    """Copy the state with its parts out of the folder, or put the copy back."""
+    for name in ("state", "state-parts"):
+        one, other = series.folder / name, copy.with_name(f"{copy.name}-{name}")
+        one, other = (other, one) if back else (one, other)
+        if one.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+            shutil.copytree(one, other)
+        else:
+            shutil.copy(one, other)
+
+
 def test_the_guarantee_is_a_function_of_the_schedule() -> None:
     for asked in (ASKED, tacit.Series(weeks=3, epsilon=1, keys_only=True, neighbours="replace")):
         plan = asked.plan()
@@ -82,7 +94,9 @@ def test_weeks_are_releases_that_cite_one_charge(opened: OpenSeries, weeks: list
     assert shown["published"] == 4
     with pytest.raises(tacit.InfeasibleError, match="all 4 weeks"):
         opened.next(write_log(weeks[0].parent / "fifth.parquet", 50))
-    for path in [opened.folder / "state", opened.folder / "series.json", opened.ledger.path]:
+    parts = list((opened.folder / "state-parts").iterdir())
+    assert len(parts) > 4
+    for path in [opened.folder / "state", *parts, opened.folder / "series.json", opened.ledger.path]:
         held = path.read_bytes()
         assert CANARY_USER.encode() not in held
         assert CANARY_QUERY.encode() not in held
@@ -205,9 +219,9 @@ def test_an_old_state_is_refused_and_going_on_without_is_possible(
     opened: OpenSeries, weeks: list[Path]
 ) -> None:
     opened.next(weeks[0])
-    shutil.copy(opened.folder / "state", opened.folder.parent / "copy")
+    copy_state(opened, opened.folder.parent / "copy")
     found = opened.next(weeks[1]).queries.to_pylist()
-    shutil.copy(opened.folder.parent / "copy", opened.folder / "state")
+    copy_state(opened, opened.folder.parent / "copy", back=True)
     with pytest.raises(InputError, match="not the newest state"):
         opened.next(weeks[2])
     made = opened.next(weeks[2], restart=True)
@@ -221,15 +235,57 @@ def test_an_old_state_is_refused_and_going_on_without_is_possible(
     assert tacit.verify(made.folder, opened.ledger)
 
 
+def test_an_old_state_without_its_parts_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
+    opened.next(weeks[0])
+    old = (opened.folder / "state").read_bytes()
+    opened.next(weeks[1])
+    (opened.folder / "state").write_bytes(old)
+    with pytest.raises(InputError, match="a part of its state is gone: this is not the newest state"):
+        opened.next(weeks[2])
+
+
+def test_what_is_in_no_state_any_more_is_in_no_file(opened: OpenSeries, weeks: list[Path]) -> None:
+    for log in weeks[:2]:
+        opened.next(log)
+    before = {path.name for path in (opened.folder / "state-parts").iterdir()}
+    opened.erase([CANARY_USER])
+    kept = {path.name for path in (opened.folder / "state-parts").iterdir()}
+    steady = [salt for _, parts in state_of(opened)._steady.values() for _, salt in parts]
+    assert kept == set(steady)
+    assert len(before - kept) == len(kept - before) == 4  # owners, items, weeks, what waits for a count
+    opened.close()
+    assert not (opened.folder / "state-parts").exists()
+
+
+def test_a_state_of_another_version_is_told_from_a_damaged_one(opened: OpenSeries, weeks: list[Path]) -> None:
+    state = (opened.folder / "state").read_bytes()
+    (opened.folder / "state").write_bytes(state.replace(b"tacit series 3", b"tacit series 2", 1))
+    with pytest.raises(IntegrityError, match="begins with b'tacit series 2"):
+        opened.next(weeks[0])
+
+
+def test_each_user_has_a_hash_under_the_key_alone() -> None:
+    """Whatever stands beside a name in an array; names that differ in what fills a block up are different."""
+    names = ["", "\1", "\0", "a", "a\1", "a\0", "a\1\0", "é" * 7, "x" * 15, "x" * 16, "x" * 17, "é" * 30]
+    key = SeriesKey(bytes(range(32)))
+    together = key.users(pa.array(names, pa.string())).to_pylist()
+    assert len(set(together)) == len(names)
+    assert {len(each) for each in together} == {16}
+    assert together[3:9] == key.users(pa.array(names, pa.string())[3:9]).to_pylist()
+    assert together == [key.users(pa.array([name])).to_pylist()[0] for name in names]
+    assert not set(together) & set(SeriesKey(bytes(32)).users(pa.array(names)).to_pylist())
+    assert len(key.users(pa.array([], pa.string()))) == 0
+
+
 def test_a_state_from_before_the_interrupted_week_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
     """It is of the step before the one that was noted, as it should be, but knows nothing of that week."""
     for log in weeks[:2]:
         opened.next(log)
-    shutil.copy(opened.folder / "state", opened.folder.parent / "copy")
+    copy_state(opened, opened.folder.parent / "copy")
     kills = mock.Mock(side_effect=Killed)
     with pytest.raises(Killed), mock.patch.multiple(Course, draw_round=kills, draw_count=kills):
         opened.next(weeks[2])
-    shutil.copy(opened.folder.parent / "copy", opened.folder / "state")
+    copy_state(opened, opened.folder.parent / "copy", back=True)
     with pytest.raises(InputError, match="not the newest state"):
         opened.next(weeks[2])
 
@@ -389,12 +445,13 @@ def test_parts_of_two_states_make_none(opened: OpenSeries, weeks: list[Path], tm
     written = []
     for users in (kept.users, kept.users.take(pa.array(range(len(kept.users)))[::-1])):
         kept.users = users
-        kept.write(tmp_path / "state", key)
-        written.append((tmp_path / "state").read_bytes())
-    last = len(kept._sealed["users"][2])
-    (tmp_path / "state").write_bytes(written[1][:-last] + written[0][-last:])
+        kept.write(opened.folder / "state", key)
+        *_, (_, salt) = kept._steady["users"][1]
+        part = opened.folder / "state-parts" / salt
+        written.append(part.read_bytes())
+    part.write_bytes(written[0])
     with pytest.raises(IntegrityError, match="not the state"):
-        KeptCourse.read(tmp_path / "state", key, kept.course.rounds)
+        state_of(opened)
 
 
 def test_a_damaged_state_or_another_key_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:

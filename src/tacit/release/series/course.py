@@ -27,7 +27,8 @@ FULL = LARGEST_VALUE << 8
 """The largest weight of an item in a count."""
 
 _NEVER = np.uint8(255)
-_PER_ITEM = ("standings", "held", "found", "last", "weights", "before")
+_BLOCK = 1 << 16
+_PER_ITEM = ("standings", "held", "found")
 
 
 def _empty(*shape: int, kind: Any = np.int64) -> Any:
@@ -49,12 +50,14 @@ class Course:
     since: int = 0  # the round up to which every allowance is taken as spent,
     counted_since: int = 0  # and the count up to which every balance is
     # of each item: standings in the memories that last, whether somebody has held it, the week in which it
-    # was found (0: before the first, -1: not yet), words, the last noisy count in units of FULL and the
-    # relative weight that it had (0: not counted), and both of the count before
+    # was found (0: before the first, -1: not yet), and words
     standings: Whole = _empty(2)  # noqa: RUF009 (a field of its own for every object)
     held: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
     found: NDArray[np.int16] = _empty(kind=np.int16)  # noqa: RUF009
     words: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
+    # of the last count: its items, the noisy counts in units of FULL, the relative weights that they had, and
+    # both of the count before (weight 0: not counted)
+    tallied: Whole = _empty()  # noqa: RUF009
     last: Whole = _empty()  # noqa: RUF009
     weights: Whole = _empty()  # noqa: RUF009
     before: Whole = _empty(2)  # noqa: RUF009
@@ -146,11 +149,13 @@ class Course:
         self.standings[items] = standing
 
     def _remembered(self, standing: Whole, numbers: Whole) -> Whole:
-        """Standings after a round: what each memory keeps, rounded down, and the round's number."""
-        remembered = np.empty_like(standing)
+        """Let standings be those after a round: what each memory keeps, rounded down, and its number."""
         for place, memory in enumerate(self.rounds.memories[:2]):
-            remembered[:, place] = (standing[:, place] * memory >> 16) + numbers
-        return remembered
+            column = standing[:, place]
+            column *= memory
+            column >>= 16
+            column += numbers
+        return standing
 
     def draw_round(self, source: RandomSource) -> None:
         """Carry out the next round of this week; it was noted before."""
@@ -175,16 +180,19 @@ class Course:
     def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
         """Compute what each item weighs, the least where it is new, and for how many weeks it is."""
         weighing = self.rounds.weighing[q - 1]
-        by_words = np.array(self.rounds.scores)[np.clip(np.arange(256), 1, len(self.rounds.scores)) - 1]
-        scores = by_words.astype(np.int32)[self.words]
-        steered = np.maximum(
-            stepped(weighing.long, self.standings[:, 0]), stepped(weighing.short, self.standings[:, 1])
-        )
-        young = 1 + np.searchsorted(np.array(weighing.young, np.int64), self.standings[:, 1], side="right")
-        open_items = self.held & (self.found < 0)
-        values = np.where(steered > 0, np.maximum(1, steered * scores >> 3), 0) * open_items
-        floors = np.maximum(1, weighing.floor * scores >> 3) * open_items
-        return values.astype(np.uint16), floors.astype(np.uint16), young.astype(np.uint8)
+        by_words = np.array(self.rounds.scores, np.int32)
+        by_words = by_words[np.clip(np.arange(256), 1, by_words.size) - 1]
+        values, floors = np.zeros((2, self.held.size), np.uint16)
+        young = np.zeros(self.held.size, np.uint8)
+        for begin in range(0, self.held.size, _BLOCK):  # what lies beside the results stays small
+            some = slice(begin, begin + _BLOCK)
+            scores = by_words[self.words[some]] * (self.held[some] & (self.found[some] < 0))
+            long, short = self.standings[some].T.copy()
+            steered = np.maximum(stepped(weighing.long, long), stepped(weighing.short, short))
+            values[some] = np.maximum(np.minimum(1, steered * scores), steered * scores >> 3)
+            floors[some] = np.maximum(np.minimum(1, scores), weighing.floor * scores >> 3)
+            young[some] = 1 + np.searchsorted(np.array(weighing.young, np.int64), short, side="right")
+        return values, floors, young
 
     def start_anew(self, step: int) -> None:
         """Go on from this step of the ledger without what was known: all that was saved is taken as spent.
@@ -215,8 +223,10 @@ class Course:
             raise ParameterError("this series publishes keys alone.")
         self.balances += tally.gain
         chosen = np.flatnonzero(self.found >= 0)
-        weights = stepped(tally.weighing, self.last[chosen])
-        weights[self.weights[chosen] == 0] = tally.first
+        self.before = np.zeros((chosen.size, 2), np.int64)
+        self.before[np.searchsorted(chosen, self.tallied)] = np.stack([self.last, self.weights], axis=1)
+        weights = stepped(tally.weighing, self.before[:, 0])
+        weights[self.before[:, 1] == 0] = tally.first
         values = np.zeros(self.held.size, np.uint16)
         values[chosen] = weights
         pairs = np.unique(self.window[self.found[self.window[:, 1]] >= 0], axis=0)
@@ -226,9 +236,8 @@ class Course:
         starts, items = _starts(pairs[:, 0], self.balances.size), np.ascontiguousarray(pairs[:, 1])
         spend(starts, items, ages, values, values, young, self.balances, 1 << 62, 256, 16, totals)
         numbers = noisy_numbers(totals[chosen], tally.sigma, source)
-        self.before = np.stack([self.last, self.weights], axis=1)
-        self.weights[chosen] = weights
-        self.last[chosen] = numbers * LARGEST_VALUE // weights
+        self.tallied, self.weights = chosen, weights.astype(np.int64)
+        self.last = numbers * LARGEST_VALUE // weights
 
     def compact(self) -> Whole:
         """Forget items that nobody has held and that wait for no count; which stay, by their old numbers."""
@@ -239,7 +248,7 @@ class Course:
             return stay
         for name in (*_PER_ITEM, "words"):
             setattr(self, name, getattr(self, name)[stay])
-        self.items = numbers[self.items].astype(np.int32)
+        self.items, self.tallied = numbers[self.items], numbers[self.tallied].astype(np.int64)
         self.window = np.stack([self.window[:, 0], numbers[self.window[:, 1]]], axis=1).astype(np.int32)
         return stay
 

@@ -4,6 +4,7 @@
 
     DIR/series.json    what was asked, the ledger and the charge; no secret
     DIR/state          encrypted (:mod:`tacit.release.series.state`); its key lies elsewhere
+    DIR/state-parts/   the same of what no round changes
     DIR/week-07/       a release like others: tables, manifest that cites the charge, page
     DIR/opening/       the same of a log of the past, if the series was opened on one
     DIR/series.html    the page of the whole series
@@ -22,6 +23,7 @@ taken as spent. A state that is older than the ledger says is a lost one.
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -55,7 +57,7 @@ from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import FULL, deviation_of
 from tacit.release.series.page import PAGE, render_series
-from tacit.release.series.state import KeptCourse, SeriesKey
+from tacit.release.series.state import KeptCourse, SeriesKey, parts_of
 from tacit.searchlog import check_log
 from tacit.validation import flag, moment, place
 
@@ -171,6 +173,7 @@ class OpenSeries(Displayed):
         with self._locked():
             _write_about(self.folder, {**self.about, "closed": _now()})
             (self.folder / STATE).unlink(missing_ok=True)
+            shutil.rmtree(parts_of(self.folder / STATE), ignore_errors=True)
             Path(self.about["key"]).unlink(missing_ok=True)
 
     @contextmanager
@@ -370,7 +373,10 @@ class _Work:
         if not self.path.is_file():
             raise _lost("its state is gone")
         self.key = SeriesKey.read(self.key_path)
-        self.kept = KeptCourse.read(self.path, self.key, self.plan.rounds)
+        try:
+            self.kept = KeptCourse.read(self.path, self.key, self.plan.rounds)
+        except FileNotFoundError:
+            raise _lost("a part of its state is gone") from None
         course = self.kept.course
         if self.entry.step < course.noted:
             raise IntegrityError(
@@ -477,8 +483,7 @@ def _tables_of(kept: KeptCourse) -> Tables:
     tables = {"queries": rows(found, found=course.found[found])}
     if course.rounds.tally is None:
         return tables
-    counted = np.flatnonzero(course.weights)
-    numbers, off = course.last[counted] / FULL, deviation_of(course, course.weights[counted])
+    counted, numbers, off = course.tallied, course.last / FULL, deviation_of(course, course.weights)
     shown = numbers >= _SHOWN_FROM * off
     tables["counts"] = rows(
         counted,
@@ -487,12 +492,10 @@ def _tables_of(kept: KeptCourse) -> Tables:
         fewer_than=pa.array(_up(_BELOW * off), mask=shown),
         week=np.full(counted.size, course.count_number * course.rounds.tally.every),
     )
-    both = counted[course.before[counted, 1] > 0]
-    change = (course.last[both] - course.before[both, 0]) / FULL
-    weights = course.weights[both], course.before[both, 1]
-    noise = np.hypot(*(deviation_of(course, each) for each in weights))
-    up = change >= _RISING * noise
-    tables["rising"] = rows(both[up], change=_up(change[up] - 0.5), deviation=_up(noise[up]))
+    change = (course.last - course.before[:, 0]) / FULL
+    noise = np.hypot(off, deviation_of(course, course.before[:, 1]))
+    up = (course.before[:, 1] > 0) & (change >= _RISING * noise)
+    tables["rising"] = rows(counted[up], change=_up(change[up] - 0.5), deviation=_up(noise[up]))
     return tables
 
 

@@ -1,4 +1,4 @@
-"""The state of a series between its weeks: one encrypted file, and a key that lies elsewhere.
+"""The state of a series between its weeks: encrypted, in files, and a key that lies elsewhere.
 
 It tells which queries people asked, so it is kept like the log: for its owner alone, encrypted (AES-256 in
 Galois/counter mode, under a key for every writing of its own), users only as keyed hashes. The texts of items
@@ -16,6 +16,7 @@ import hmac
 import io
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_file
@@ -31,11 +33,29 @@ from tacit.release.mechanisms.adaptive_holdings import each_once, encoded, numbe
 from tacit.release.schedule import SeriesRounds
 from tacit.release.series.course import Course
 
-_MAGIC = b"tacit series 2\n"
+_MAGIC = b"tacit series 3\n"
 _KEY_BYTES = 32
 _HASH_BYTES = 16
-_STEADY = ("held", "words", "owners", "items", "joined", "window", "texts", "users")
+_STEADY = (
+    "held",
+    "words",
+    "owners",
+    "items",
+    "joined",
+    "window",
+    "tallied",
+    "last",
+    "weights",
+    "before",
+    "texts",
+    "users",
+)
 """What no round changes: replaced as a whole by what does, never in place."""
+
+
+def parts_of(state: Path) -> Path:
+    """The folder of the parts that no round changes."""
+    return state.with_name(f"{state.name}-parts")
 
 
 class SeriesKey:
@@ -76,22 +96,29 @@ class SeriesKey:
         return hmac.digest(self._secret, use.encode(), "sha256")
 
     def users(self, names: pa.Array) -> pa.Array:
-        """Hash users under the key."""
-        hashed = partial(hashlib.blake2b, key=self._for("users"), digest_size=_HASH_BYTES)
-        digests = [hashed(name).digest() for name in names.cast(pa.binary()).to_pylist()]
-        return pa.array(digests, pa.binary(_HASH_BYTES))
+        """Hash users under the key: AES of a block, which is the name if it fits, else its hash."""
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        blocks = pc.ascii_rpad(pc.binary_join_element_wise(names, "\1", ""), _HASH_BYTES, padding="\0")
+        long, blocks = pc.greater(pc.binary_length(blocks), _HASH_BYTES), blocks.cast(pa.binary())
+        hashed = partial(hashlib.blake2b, key=self._for("long names"), digest_size=_HASH_BYTES)
+        hashes = [hashed(name).digest() for name in blocks.filter(long).to_pylist()]
+        plain = pc.replace_with_mask(blocks, long, pa.array(hashes, pa.binary()))
+        cipher = Cipher(algorithms.AES(self._for("users")), modes.ECB()).encryptor()
+        data = cipher.update(memoryview(plain.cast(pa.binary(_HASH_BYTES)).buffers()[1] or b"").cast("B"))
+        return pa.Array.from_buffers(pa.binary(_HASH_BYTES), len(names), [None, pa.py_buffer(data)])
 
     def mark(self, file: Any, use: str) -> str:
         """Hash an open file under the key."""
         return hashlib.file_digest(file, lambda: hmac.new(self._for(use), digestmod="sha256")).hexdigest()
 
-    def encrypt(self, data: bytes) -> bytes:
+    def encrypt(self, data: Any) -> bytes:
         """Encrypt into a file that only this key opens, under a key of its own."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt = OperatingSystemRandomness().bits(_KEY_BYTES)
         cipher = AESGCM(hmac.digest(self._for("state"), salt, "sha256"))
-        return salt + cipher.encrypt(bytes(12), data, _MAGIC)
+        return salt + cipher.encrypt(bytes(12), memoryview(data), _MAGIC)
 
     def decrypt(self, path: Path, data: memoryview, salt: bytes | None = None) -> bytes:
         """Decrypt a part of a file; IntegrityError if it is another, damaged or cut short."""
@@ -118,7 +145,8 @@ class KeptCourse:
     logs: dict[str, int] = field(default_factory=dict)
     """Keyed hashes of the logs that were taken in, with the week of each."""
     mark: str = ""  # a keyed hash of the state as it was last written or read
-    _sealed: dict[str, tuple[Any, Any, bytes]] = field(default_factory=dict)
+    _steady: dict[str, tuple[Any, list[tuple[Any, str]]]] = field(default_factory=dict)
+    """What is in files of their own: how to read each part, and its salt, which is the file's name."""
 
     @classmethod
     def empty(cls, rounds: SeriesRounds) -> KeptCourse:
@@ -128,49 +156,81 @@ class KeptCourse:
     def write(self, path: Path, key: SeriesKey) -> None:
         """Write it whole or not at all, synced.
 
-        What has not changed since it was last written is encrypted already. The note names the salt of every
-        part, so that parts of two writings never make one state.
+        What no round changes has files of its own beside it, which are there before the note that names them.
+        The note names the salt of every part, so that parts of two writings never make one state.
         """
         plain = {n: each for n, each in vars(self.course).items() if isinstance(each, int)}
-        arrays = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
-        written = []
-        for name, each in {**arrays, "texts": self.texts, "users": self.users}.items():
-            sealed = self._sealed.get(name)
-            if sealed is None or sealed[0] is not each:
-                sealed = each, *_packed(each, key)
-            if name in _STEADY:
-                self._sealed[name] = sealed
-                if isinstance(each, np.ndarray):
-                    each.flags.writeable = False  # so that what is sealed is what is there
-            written.append((name, *sealed[1:]))
-        parts = [(name, form, len(part), part[:_KEY_BYTES].hex()) for name, form, part in written]
+        named = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
+        named |= {"texts": self.texts, "users": self.users}
+        folder, parts, inside = parts_of(path), list[Any](), list[bytes]()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with ThreadPoolExecutor(2) as threads:
+            made = threads.map(lambda name: self._sealed(folder, name, named[name], key), named)
+            for name, (forms, part) in zip(named, made, strict=True):
+                parts += [(name, form, len(part), salt) for form, salt in forms]
+                inside.append(part)
         note = key.encrypt(json.dumps({**plain, "logs": self.logs, "parts": parts}).encode())
         with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
-            file.writelines([_MAGIC, len(note).to_bytes(8), note, *(part for *_, part in written)])
+            file.writelines([_MAGIC, len(note).to_bytes(8), note, *inside])
         self.mark = key.mark(io.BytesIO(note), "mark")
+        salts = {salt for *_, salt in parts}
+        for old in (file for file in folder.iterdir() if file.name not in salts):
+            old.unlink()
+
+    def _sealed(self, folder: Path, name: str, each: Any, key: SeriesKey) -> tuple[list[Any], bytes]:
+        """Encrypt what changes, or see to it that the rest is in files: of names, which grow, what is new."""
+        if name not in _STEADY:
+            form, part = _packed(each, key)
+            return [(form, part[:_KEY_BYTES].hex())], part
+        known, parts = self._steady.get(name, (each[:0], []))
+        if each is not known and not (isinstance(each, pa.Array) and each[: len(known)].equals(known)):
+            known, parts = each[:0], []
+        if len(each) > len(known) or not parts:
+            form, part = _packed(each[len(known) :], key)
+            parts = [*parts, (form, part[:_KEY_BYTES].hex())]
+            with atomic_file(folder / parts[-1][1], mode=0o600) as temporary:
+                temporary.write_bytes(part)
+        self._steady[name] = each, parts
+        if isinstance(each, np.ndarray):
+            each.flags.writeable = False  # so that what is in the file is what is there
+        return parts, b""
 
     @classmethod
     def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> KeptCourse:
-        """Read back what was written."""
-        data = memoryview(path.read_bytes())[len(_MAGIC) :]
-        end = 8 + int.from_bytes(data[:8])
-        note = data[8:end]
+        """Read back what was written; FileNotFoundError if a part is gone."""
+        file, begin = path.read_bytes(), len(_MAGIC) + 8
+        if not file.startswith(_MAGIC):
+            raise IntegrityError(
+                f"{path} begins with {file[: len(_MAGIC)]!r}, not with {_MAGIC!r}.",
+                "Go on with the version of Tacit that wrote it; or restore it, if it is damaged.",
+            )
+        end = begin + int.from_bytes(file[len(_MAGIC) : begin])
+        note, stored, known = memoryview(file)[begin:end], dict[str, Any](), dict[str, Any]()
         plain = json.loads(key.decrypt(path, note))
-        logs, stored = plain.pop("logs"), {}
+        logs = plain.pop("logs")
         for name, form, size, salt in plain.pop("parts"):
-            part, end = data[end : end + size], end + size
-            stored[name] = _unpacked(key.decrypt(path, part, bytes.fromhex(salt)), form)
+            part = memoryview(file)[end : end + size] if size else (parts_of(path) / salt).read_bytes()
+            end += size
+            each = _unpacked(key.decrypt(path, part, bytes.fromhex(salt)), form)
+            old, parts = known.get(name, (None, []))
+            stored[name] = each if old is None else pa.concat_arrays([old, each])
+            known[name] = stored[name], [*parts, (form, salt)]
         names = {name: stored.pop(name) for name in ("texts", "users")}
-        return cls(
+        kept = cls(
             Course(rounds, **plain, **stored), **names, logs=logs, mark=key.mark(io.BytesIO(note), "mark")
         )
+        kept._steady = {name: each for name, each in known.items() if name in _STEADY}
+        return kept
 
     def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
         """Pairs of numbers, each once, for a table of ``user`` and ``query``; makes room for new ones."""
-        (names, who), (queries, what) = encoded(asked.column("user")), encoded(asked.column("query"))
         known = len(self.texts)
+        with ThreadPoolExecutor(1) as beside:
+            coming = beside.submit(encoded, asked.column("user"))
+            queries, what = encoded(asked.column("query"))
+            self.texts, items = numbered(self.texts, queries)
+            names, who = coming.result()
         self.users, people = numbered(self.users, key.users(names))
-        self.texts, items = numbered(self.texts, queries)
         self.course.make_room(len(self.users), np.append(self.course.words, words_of(self.texts[known:])))
         pairs = each_once(people[who] << 32 | items[what])
         return np.stack([pairs >> 32, pairs & 0xFFFFFFFF], axis=1).astype(np.int32)
@@ -190,22 +250,19 @@ class KeptCourse:
 
 
 def _packed(each: Any, key: SeriesKey) -> tuple[Any, bytes]:
-    """Compress and encrypt numbers, or texts; with what it takes to read them."""
-    form: Any = None
+    """Encrypt numbers, or texts, compressed; with what it takes to read them."""
     if isinstance(each, np.ndarray):
-        form, data = (each.dtype.str, each.shape), np.ascontiguousarray(each).data
-    else:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, pa.schema([("texts", each.type)])) as stream:
-            stream.write_batch(pa.record_batch([each], names=["texts"]))
-        data = memoryview(sink.getvalue())
-    return (data.nbytes, form), key.encrypt(pa.compress(data, "zstd", asbytes=True))
+        data = np.ascontiguousarray(each).reshape(-1).view(np.uint8)
+        return (each.dtype.str, each.shape), key.encrypt(data)
+    sink = pa.BufferOutputStream()
+    compressed = pa.ipc.IpcWriteOptions(compression="zstd" if each.type == pa.string() else None)
+    with pa.ipc.new_stream(sink, pa.schema([("names", each.type)]), options=compressed) as stream:
+        stream.write_batch(pa.record_batch([each], names=["names"]))
+    return None, key.encrypt(np.frombuffer(sink.getvalue(), np.uint8))
 
 
 def _unpacked(data: bytes, form: Any) -> Any:
     """What was packed."""
-    size, kind = form
-    plain = pa.decompress(data, size, "zstd")
-    if kind is not None:
-        return np.frombuffer(plain, kind[0]).reshape(kind[1])
-    return pa.ipc.open_stream(plain).read_all().column(0).combine_chunks()
+    if form is not None:
+        return np.frombuffer(bytearray(data), form[0]).reshape(form[1])
+    return pa.ipc.open_stream(data).read_all().column(0).combine_chunks()

@@ -116,7 +116,8 @@ def carry_out(stream: AskedByWeek, rounds: SeriesRounds, known: Sequence[int] = 
             course.draw_count(_SOURCE)
             together = np.unique(np.concatenate(stream.weeks[since:week]), axis=0)
             truth = np.bincount(together[:, 1], minlength=stream.words.size)
-            counts = np.where(course.weights > 0, course.last / FULL, np.nan)
+            counts = np.full(truth.size, np.nan)
+            counts[course.tallied] = course.last / FULL
             since, top = week, np.argsort(-truth)[: max(TOPS)]
             off_by = np.nan_to_num(np.abs(counts[top] / np.maximum(1, truth[top]) - 1), nan=1.0)
             line = [float(np.median(off_by[:most])) for most in TOPS]
