@@ -1,19 +1,22 @@
 """What observers of the topics sent with queries learn of a sensitive interest, before and after the filter.
 
-    python benchmarks/device_observers.py [--people 200] [--concept NAME ...] [--before]
+    python benchmarks/device_observers.py [--people 200] [--concept NAME ...] [--before | --unmarked]
 
 Simulated people have 20 pages of each of 4 innocent categories of the encyclopaedia; half of them have 20
 (or 60) more about a sensitive concept. Everybody asks the same 80 or 200 queries: near the concept, everyday
 ones, and words of innocent topics. Two observers see which topics came with which query and guess who has
 the interest, in ten folds: naive Bayes, and boosted stumps. ``--before`` puts the old behaviour back by
-letting every page and every topic pass. Claim: before, an observer is nearly certain for health, religion
-and politics; now none exceeds 0.60 at 20 pages, nor 0.65 at 60.
+letting every page and every topic pass. The same for interests that their readers marked, against people
+who read nothing about them; ``--unmarked`` takes the marks away. Claim: before, an observer is nearly certain
+for health, religion and politics; now none exceeds 0.60 at 20 pages, nor 0.65 at 60, nor 0.62 where the
+interest was marked.
 """
 
 from __future__ import annotations
 
 import argparse
 from functools import cache
+from itertools import zip_longest
 
 import numpy as np
 
@@ -23,6 +26,7 @@ from tacit.device.ranking.attention import Attention
 from tacit.device.sending import interests
 from tacit.device.sending.interests import InterestChooser, JudgedTexts, PassedPages
 from tacit.retrieval.sensitive_pages import PASSED, recogniser
+from tacit.taxonomy import load_people
 from tacit.text.vectors import load_word_table
 
 EVERYDAY = (
@@ -35,7 +39,16 @@ NEAR = {
     "Politics": "election president parliament government vote policy party minister state republic",
     "Crime & Law": "court law judge crime justice trial rights constitution legal police contract",
     "Origin & Ethnicity": "tribe people culture language native ethnic settlers nomads indigenous africa",
+    "Trains & Railways": "railway train locomotive steam station metro tram track rail bridge underground",
+    "Astronomy": "star planet galaxy moon orbit comet nebula jupiter telescope astronomer mars saturn",
+    "Video Games": "game console nintendo playstation player arcade multiplayer level graphics handheld",
 }
+MARKED = {
+    "Trains & Railways": ("Design_and_Technology/Railway_transport",),
+    "Astronomy": ("Science/Physics/Space_Astronomy", "Science/Physics/The_Planets"),
+    "Video Games": ("Everyday_life/Computer_and_Video_games",),
+}
+"""Innocent topics that their readers marked, and the categories of the encyclopaedia that are about them."""
 QUERIES = (80, 200)
 FOLDS, STUMPS, RATE = 10, 60, 0.3
 
@@ -106,12 +119,12 @@ def seen_of(rows: Messages, queries: list[str]) -> np.ndarray:
     return np.array([[column in row for column in columns] for row in rows], float).reshape(len(rows), -1)
 
 
-def messages(histories: list[list[str]], queries: list[str]) -> Messages:
+def messages(histories: list[list[str]], queries: list[str], marks: list[tuple[int, ...]] = []) -> Messages:  # noqa: B006
     """The topics that went out with each query, by person."""
     attention, rows = Attention(load_word_table()), []
-    for texts in histories:
-        pages = PassedPages(JudgedTexts(texts))
-        pages.refresh(())
+    for texts, marked in zip_longest(histories, marks, fillvalue=()):
+        pages = PassedPages(JudgedTexts(list(texts)))
+        pages.refresh(marked)
         chooser = InterestChooser(pages, attention)
         rows.append({(query, topic) for query in queries for topic in chooser.choose(query).topics})
     return rows
@@ -128,11 +141,12 @@ def people(concept: str, count: int, read: int, rows: list[dict]) -> tuple[list[
     """Histories, and who of them has the interest."""
     random = np.random.default_rng(7)
     pools: dict[str, list[str]] = {}
+    begins = MARKED.get(concept) or CATEGORIES[concept]
     for row in rows:
-        if not any(one.startswith(UNCLEAR) for one in row["categories"]):
+        if not any(one.startswith((*UNCLEAR, *begins)) for one in row["categories"]):
             pools.setdefault(row["categories"][0], []).append(row["text"])
     innocent = [texts for texts in pools.values() if len(texts) >= 25]
-    about = [row["text"] for row in rows if any(c.startswith(CATEGORIES[concept]) for c in row["categories"])]
+    about = [row["text"] for row in rows if any(c.startswith(begins) for c in row["categories"])]
     truth = np.arange(count) % 2 == 1
     histories = []
     for interested in truth:
@@ -147,8 +161,9 @@ def people(concept: str, count: int, read: int, rows: list[dict]) -> tuple[list[
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=200)
-    parser.add_argument("--concept", action="append", choices=list(CATEGORIES))
+    parser.add_argument("--concept", action="append", choices=[*CATEGORIES, *MARKED])
     parser.add_argument("--before", action="store_true")
+    parser.add_argument("--unmarked", action="store_true")
     chosen = parser.parse_known_args()[0]
     file = articles_file()
     if file is None:
@@ -156,11 +171,14 @@ def main() -> None:
         return
     rows = articles(file)
     remember_queries()
-    for concept in chosen.concept or CATEGORIES:
+    for concept in chosen.concept or (*CATEGORIES, *MARKED):
         queries = queries_near(concept)
-        for read in (20, 60):
+        mark = (load_people().tree.named(concept),) if concept in MARKED and not chosen.unmarked else ()
+        for read in (20, 60) if concept in CATEGORIES else (20,):
             histories, truth = people(concept, chosen.people, read, rows)
-            sent = (without_filter if chosen.before else messages)(histories, queries)
+            marks = [mark if interested else () for interested in truth]
+            before = chosen.before and concept in CATEGORIES
+            sent = without_filter(histories, queries) if before else messages(histories, queries, marks)
             for count in QUERIES:
                 bayes, boost = observed(seen_of(sent, queries[:count]), truth)
                 print(f"{concept:20} {read:3} pages {count:4} queries  {bayes:.2f}/{boost:.2f}", flush=True)

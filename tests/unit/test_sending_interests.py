@@ -132,6 +132,22 @@ def test_a_page_that_is_also_about_a_marked_topic_supports_no_other() -> None:
     assert chosen(texts, "hiking", ["Cycling"]) == []
 
 
+@pytest.mark.parametrize(("part", "passes"), [(0.76, False), (0.74, True)])
+def test_a_page_on_which_a_marked_topic_comes_near_the_best_one_does_not_count(
+    part: float, passes: bool
+) -> None:
+    judged, cycling = JudgedTexts(["Sourdough bread with rye"]), people_topics().people.tree.named("Cycling")
+    baking = int(judged.pages["topics"][0, 0])
+    judged.pages["topics"][0], judged.pages["scores"][0] = -1, 0
+    judged.pages["topics"][0, :4], judged.pages["scores"][0, :4] = (
+        (baking, 1, 2, cycling),
+        (1, 0.9, 0.8, part),
+    )
+    pages = PassedPages(judged)
+    pages.refresh([cycling])
+    assert pages.passed.tolist() == [passes]
+
+
 FERRY = "Ferry cabins for sailors"  # Boats & Sailing has 0.87 of the best F, of Cruises & Ferries
 
 

@@ -1,7 +1,7 @@
 """Choose the topics that go out with a query: interests in the history, near the query, never sensitive.
 
-A page of the history **passes** unless it was caught as sensitive (:mod:`tacit.retrieval.sensitive_pages`) or
-is about a topic that its owner marked: one of its three best topics is marked, or is a twin of a marked one.
+A page of the history **passes** unless it was caught (:mod:`tacit.retrieval.sensitive_pages`) or is
+about a topic that its owner marked: one of its three best, or with 0.75 of the best F, is marked or a twin.
 A page that passes *supports* its best topic, if F is at least 0.55; a *clear* one, in which no sensitive
 topic comes near the best, also others that do. Topics that pages on other matters mention, such as the fruit
 in a recipe or the encyclopaedia they stand in, do not count.
@@ -68,8 +68,7 @@ def mentioned() -> Flags:
 
 
 def marked_topics(marks: Iterable[int]) -> Flags:
-    """Flag the topics of the people's taxonomy that are marked: those named, all below them, and their
-    twins."""
+    """Flag the topics that are marked: those named, all below them, and their twins."""
     topics = people_topics()
     tree = topics.people.tree
     flags = np.zeros(len(tree), np.bool_)
@@ -143,8 +142,9 @@ class PassedPages:
             return
         passed = new["concept"] == PASSED
         if self._marked is not None:
-            best = new["topics"][:, :BEST]
-            passed &= ~(self._marked[best] & (best >= 0)).any(axis=1)
+            about, scores = new["topics"], new["scores"]
+            near = (np.arange(about.shape[1]) < BEST) | (scores >= _FIRM_PART * scores[:, :1])
+            passed &= ~(self._marked[about] & near & (about >= 0)).any(axis=1)
         self.passed = np.concatenate((self.passed, passed))
         self.bags.extend(*self._index.bags.select(begin + np.flatnonzero(passed)))
         self.pages = np.concatenate((self.pages, new[passed]))
