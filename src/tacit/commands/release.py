@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import os
 import sys
 import time
 import warnings
@@ -112,11 +114,14 @@ def _publish_to(to: Path, publish: Callable[..., Release]) -> None:
 def ready_for_work() -> None:
     """Let memory that was freed stay with a command, which ends soon: new pages cost it a sixth of its time.
 
-    And load Arrow, which loads pandas at its first array, and for numpy, in 0.25 s, unless that fails.
+    And start no threads of numpy's, look less often for what is unreachable, and load Arrow, which loads
+    pandas at its first array, and for numpy, in 0.25 s, unless that fails.
     """
     with suppress(AttributeError):  # mallopt is of the GNU C library
         for what, value in ((-1, 2**31 - 1), (-4, 0)):  # M_TRIM_THRESHOLD, M_MMAP_MAX
             ctypes.CDLL(None).mallopt(what, value)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(50_000)
     if "pandas" not in sys.modules:
         sys.modules["pandas"] = None  # type: ignore[assignment]
         for _ in ("the first array", "the first for numpy"):

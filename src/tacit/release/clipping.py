@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,13 +151,12 @@ class Holders:
 
     def _numbers(self) -> tuple[Real, Real]:
         """Return how many other found items a holder has, and with which chance; no more than there are."""
-        from scipy.special import gammaln, ndtri
-
-        places = (np.arange(_POINTS) + 0.5) / _POINTS
-        means = self.rate * np.exp(_SPREAD * ndtri(places) + _SPREAD**2 / 2)
+        normal = [NormalDist().inv_cdf((place + 0.5) / _POINTS) for place in range(_POINTS)]
+        means = self.rate * np.exp(_SPREAD * np.array(normal) + _SPREAD**2 / 2)
         reach = min(self.items - 1, math.ceil(means[-1] + 8 * math.sqrt(means[-1]) + 8))
         numbers = np.arange(reach + 1, dtype=np.float64)
-        logs = numbers * np.log(np.maximum(means, 1e-300))[:, None] - means[:, None] - gammaln(numbers + 1)
+        factorials = np.array([math.lgamma(number + 1) for number in range(reach + 1)])
+        logs = numbers * np.log(np.maximum(means, 1e-300))[:, None] - means[:, None] - factorials
         chances = np.exp(logs).mean(axis=0)
         chances[-1] += max(0.0, 1 - math.fsum(chances))
         return numbers, chances

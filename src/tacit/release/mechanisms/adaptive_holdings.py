@@ -5,6 +5,7 @@ numbered does not influence the release.
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,11 +91,12 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
         rows, key = held_in(log, kind)
         rows = rows.select("user", *key)
         read = engine.table(rows if kind in _AS_RECORDED else rows.distinct())
-        names, who = encoded(read.column("user"))
-        read = read.select(key)  # so that the users' names need not stay
-        users, people = numbered(users, names)
-        keys, what = _encoded_together(read)
+        with ThreadPoolExecutor(1) as beside:
+            coming = beside.submit(encoded, read.column("user"))
+            keys, what = _encoded_together(read.select(key))
+            names, who = coming.result()
         del read
+        users, people = numbered(users, names)
         offsets[kind.value] = total
         pairs.append(people[who] << 32 | what + total)
         if public is not None:

@@ -7,8 +7,7 @@ The shape of the rounds was searched on synthetic logs of 20,000 and 100,000 use
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-from scipy.special import ndtri
+from statistics import NormalDist
 
 from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu
@@ -166,7 +165,7 @@ def _with_threshold(schedule: AdaptiveRounds, r: int, allowed: float) -> Adaptiv
     step = schedule.rounds[r - 1]
     if allowed <= schedule.held * STRAY:  # what rounding alone may cost: no threshold is high enough
         raise InfeasibleError("delta is too small to find any item.", "Give a larger delta.")
-    z = -float(ndtri(allowed / schedule.held))
+    z = -NormalDist().inv_cdf(allowed / schedule.held)
     grain = grain_of(width)
     threshold = grain * math.ceil((weight + tail_allowance(schedule, r) + width * z) / grain)
     while True:
@@ -200,7 +199,7 @@ def _with_steering(schedule: AdaptiveRounds, r: int, shape: RoundsLayout) -> Ada
 
 def _with_public_keys(schedule: AdaptiveRounds, listed: int, shape: RoundsLayout) -> AdaptiveRounds:
     """Plan thresholds that noise alone seldom passes, and less weight for keys that are not on the list."""
-    z = -float(ndtri(shape.spurious / (len(schedule.rounds) * listed)))
+    z = -NormalDist().inv_cdf(shape.spurious / (len(schedule.rounds) * listed))
     thresholds = []
     for r in range(1, len(schedule.rounds) + 1):
         width = _width(schedule, r)

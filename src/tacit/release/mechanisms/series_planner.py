@@ -8,8 +8,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-
-from scipy.special import ndtri
+from statistics import NormalDist
 
 from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu, lattice_delta
@@ -141,7 +140,7 @@ def _thresholds(made: SeriesRounds, q: int, rest: float, shape: SeriesLayout) ->
         allowed = Fraction(rest) * Fraction(part) / held_by(made, q)
         square, whole = norms(made.memories[memory], q)
         width, grain = _width(made, memory, q), grain_of(_width(made, memory, q))
-        z = -float(ndtri(float(allowed)))
+        z = -NormalDist().inv_cdf(float(allowed))
         low = ONE * math.sqrt(q * square) + 12 * ROUNDING * float(whole)
         threshold = grain * math.ceil((low + width * z) / grain)
         while True:
