@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from tests.in_process import tacit as run
 from tests.release_log import CANARY_QUERY, CANARY_USER, write_log
 
@@ -275,6 +276,13 @@ def test_each_user_has_a_hash_under_the_key_alone() -> None:
     assert together == [key.users(pa.array([name])).to_pylist()[0] for name in names]
     assert not set(together) & set(SeriesKey(bytes(32)).users(pa.array(names)).to_pylist())
     assert len(key.users(pa.array([], pa.string()))) == 0
+
+
+def test_the_key_turns_no_hash_back_into_a_name() -> None:
+    key = SeriesKey(bytes(range(32)))
+    [hashed] = key.users(pa.array(["somebody"])).to_pylist()
+    block = Cipher(algorithms.AES(key._for("users")), modes.ECB()).decryptor().update(hashed)
+    assert b"somebody" not in block
 
 
 def test_a_state_from_before_the_interrupted_week_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:

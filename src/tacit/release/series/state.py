@@ -96,7 +96,10 @@ class SeriesKey:
         return hmac.digest(self._secret, use.encode(), "sha256")
 
     def users(self, names: pa.Array) -> pa.Array:
-        """Hash users under the key: AES of a block, which is the name if it fits, else its hash."""
+        """Hash users: AES of a block (the name if it fits, else its hash), and the block added bit by bit.
+
+        So not even the key turns a hash back into a name.
+        """
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
         blocks = pc.ascii_rpad(pc.binary_join_element_wise(names, "\1", ""), _HASH_BYTES, padding="\0")
@@ -105,7 +108,8 @@ class SeriesKey:
         hashes = [hashed(name).digest() for name in blocks.filter(long).to_pylist()]
         plain = pc.replace_with_mask(blocks, long, pa.array(hashes, pa.binary()))
         cipher = Cipher(algorithms.AES(self._for("users")), modes.ECB()).encryptor()
-        data = cipher.update(memoryview(plain.cast(pa.binary(_HASH_BYTES)).buffers()[1] or b"").cast("B"))
+        taken = np.frombuffer(plain.cast(pa.binary(_HASH_BYTES)).buffers()[1] or b"", np.uint8)
+        data = np.frombuffer(cipher.update(taken.data), np.uint8) ^ taken
         return pa.Array.from_buffers(pa.binary(_HASH_BYTES), len(names), [None, pa.py_buffer(data)])
 
     def mark(self, file: Any, use: str) -> str:
