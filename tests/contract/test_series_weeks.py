@@ -255,7 +255,7 @@ def test_what_is_in_no_state_any_more_is_in_no_file(opened: OpenSeries, weeks: l
     assert kept == set(steady)
     assert len(before - kept) == len(kept - before) == 4  # owners, items, weeks, what waits for a count
     opened.close()
-    assert not (opened.folder / "state-parts").exists()
+    assert not list((opened.folder / "state-parts").iterdir())
 
 
 def test_a_state_of_another_version_is_told_from_a_damaged_one(opened: OpenSeries, weeks: list[Path]) -> None:

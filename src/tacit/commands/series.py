@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tacit.commands import options as o
-from tacit.commands.release import ready_for_work, stages
+from tacit.commands.release import at_work_on, stages
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.errors import InputError
 from tacit.release.registry import SERIES, mechanism_class
@@ -57,10 +57,7 @@ def publish_next(
     says where this one begins. Run again after an interruption, it finishes
     the week; once that is published, the same log gives what is there and draws nothing.
     """
-    ready_for_work()
-    from tacit.privacy.ledger import Register
-
-    with Register.reading_ahead(log), stages() as report:
+    with at_work_on(log), stages() as report:
         from tacit.release.series.folder import find_series
 
         series = find_series(folder)

@@ -23,7 +23,6 @@ taken as spent. A state that is older than the ledger says is a lost one.
 import fcntl
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -172,8 +171,8 @@ class OpenSeries(Displayed):
         """End the series: state and key are deleted. What was published stays, and the charge stays spent."""
         with self._locked():
             _write_about(self.folder, {**self.about, "closed": _now()})
-            (self.folder / STATE).unlink(missing_ok=True)
-            shutil.rmtree(parts_of(self.folder / STATE), ignore_errors=True)
+            for path in (self.folder / STATE, *parts_of(self.folder / STATE).glob("*")):
+                path.unlink(missing_ok=True)
             Path(self.about["key"]).unlink(missing_ok=True)
 
     @contextmanager

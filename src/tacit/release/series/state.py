@@ -18,7 +18,6 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +103,8 @@ class SeriesKey:
 
         blocks = pc.ascii_rpad(pc.binary_join_element_wise(names, "\1", ""), _HASH_BYTES, padding="\0")
         long, blocks = pc.greater(pc.binary_length(blocks), _HASH_BYTES), blocks.cast(pa.binary())
-        hashed = partial(hashlib.blake2b, key=self._for("long names"), digest_size=_HASH_BYTES)
-        hashes = [hashed(name).digest() for name in blocks.filter(long).to_pylist()]
+        made: dict[str, Any] = {"key": self._for("long names"), "digest_size": _HASH_BYTES}
+        hashes = [hashlib.blake2b(name, **made).digest() for name in blocks.filter(long).to_pylist()]
         plain = pc.replace_with_mask(blocks, long, pa.array(hashes, pa.binary()))
         cipher = Cipher(algorithms.AES(self._for("users")), modes.ECB()).encryptor()
         taken = np.frombuffer(plain.cast(pa.binary(_HASH_BYTES)).buffers()[1] or b"", np.uint8)
