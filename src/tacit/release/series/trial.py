@@ -18,10 +18,9 @@ from tacit.privacy.accounting.loss import gaussian_mu
 from tacit.privacy.arithmetic import ROUNDING
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.execution import Holdings, select
+from tacit.release.mechanisms import adaptive_planner
 from tacit.release.mechanisms.adaptive import PER_USER
 from tacit.release.mechanisms.adaptive_holdings import encoded, words_of
-from tacit.release.mechanisms.adaptive_planner import DEFAULT as LAYOUT
-from tacit.release.mechanisms.adaptive_planner import plan_rounds
 from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, WeighingByStandings
@@ -151,7 +150,7 @@ def holdings(stream: AskedByWeek, first: int, last: int) -> Holdings:
 
 def at_end(stream: AskedByWeek, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
     """Count the queries that one adaptive release of all weeks finds."""
-    rounds = plan_rounds(epsilon, delta, PER_USER, keys_only=keys_only)
+    rounds = adaptive_planner.plan_rounds(epsilon, delta, PER_USER, keys_only=keys_only)
     return int(select(rounds, holdings(stream, 0, len(stream.weeks)), _SOURCE).items.size)
 
 
@@ -161,7 +160,8 @@ def weekly(stream: AskedByWeek, epsilon: float, delta: float) -> list[int]:
     μ² and what may be disclosed are shared out and add up: tighter than any rule of a ledger.
     """
     weeks = len(stream.weeks)
-    mu, disclosed = gaussian_mu(epsilon, LAYOUT.noise_part * delta), (1 - LAYOUT.noise_part) * delta
+    noise = adaptive_planner.DEFAULT.noise_part * delta
+    mu, disclosed = gaussian_mu(epsilon, noise), delta - noise
     rounds = release_of(mu / weeks**0.5, disclosed / weeks, epsilon)
     seen, by_week = set[int](), list[int]()
     for week in range(weeks):
