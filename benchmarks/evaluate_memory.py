@@ -1,7 +1,7 @@
 """How much memory an evaluation needs, and how slowly it grows with the log.
 
 Asks whether a log of 36 million records (as many as AOL's published log has) is evaluated on all tasks
-within 6 GB. ``tacit synth`` makes the log, ``tacit evaluate release`` evaluates it with ZEALOUS at two
+within 6 GB. ``tacit synth`` makes the log, ``tacit evaluate release`` evaluates it with one mechanism at two
 budgets in two folds, and what all its processes hold is read twice a second (shared pages once; Linux only).
 
     python benchmarks/evaluate_memory.py                     # 36 million records: half an hour
@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 GIGABYTES = 6.0
-TRIED = "-m zealous --epsilon 1 --epsilon 16 --folds 2 --draws 2".split()
+TRIED = "--epsilon 1 --epsilon 16 --folds 2 --draws 2".split()
 
 
 def processes(parent: int) -> list[int]:
@@ -62,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--users", type=int, default=657_426)
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--mechanism", default="zealous")
     options = parser.parse_args()
     tacit = str(Path(sys.executable).with_name("tacit"))
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +71,8 @@ def main() -> None:
             users = ["--users", str(options.users), "--seed", "1"]
             subprocess.run([tacit, "synth", *users, "-o", log], stdout=subprocess.DEVNULL, check=True)
         begun, before = time.monotonic(), os.times()
-        most = most_held([tacit, "evaluate", "release", str(log), "-o", f"{folder}/report", *TRIED])
+        tried = ["-o", f"{folder}/report", "-m", options.mechanism, *TRIED]
+        most = most_held([tacit, "evaluate", "release", str(log), *tried])
         seconds, after = time.monotonic() - begun, os.times()
         processor = sum(after[2:4]) - sum(before[2:4])
         print(f"{pq.read_metadata(log).num_rows:,} records: {most:.2f} GB in all processes")

@@ -14,7 +14,7 @@ from tacit import ParameterError
 from tacit.engines import Engine, open_engine
 from tacit.evaluate.release import Sensitivity, results_of
 from tacit.evaluate.report.figures import all_figures
-from tacit.evaluate.report.summary import advice, summarise, verdict
+from tacit.evaluate.report.summary import advice, protection, summarise, verdict
 from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
 from tacit.evaluate.sweep.measurements import Measurements, estimate, gather
@@ -217,6 +217,26 @@ def test_the_advice_follows_from_the_runs(
     about = "more than" if people[1] else "at most" if judged.epsilon == 1 else "about"
     rounded = {800: "800", 3_200: "3,200", 12_800: "13,000"}[int(people[0])]
     assert f"ad-hoc search {about} {rounded}." in summarise(found, 800)[0]
+
+
+def test_what_each_budget_protects_is_said_as_a_release_would_say_it(tmp_path: Path) -> None:
+    found = served(tmp_path, {0.5: 0.1, 1.25: 0.2, 2: 0.3, 4: 0.3, 16: 0.5})
+    said = protection(found)
+    assert said == (
+        "What one release leaves a user of protection: strong at ε = 0.5; moderate at ε = 1.25; weak at "
+        "ε = 2; no protection to speak of at ε = 4 and 16."
+    )
+    about = {"log": "x", "records": 8, "users": 40, "folds": 2, "draws": 2}
+    assert results_of(found, about, Sensitivity.AS_THE_LOG).notes[0] == said
+    (tmp_path / "b").mkdir()
+    anchors = {each.key: (each, {(0, 0): [0.2, 0.3]}) for each in (NOTHING, ORIGINAL)}
+    assert protection(gathered(tmp_path / "b", anchors)) == ""
+
+
+def test_small_gains_are_written_without_powers_of_ten(tmp_path: Path) -> None:
+    found = served(tmp_path, {1: 0.00015, 16: 0.5}, 0.00002)
+    [said] = [sentence for sentence in summarise(found, 800) if sentence.startswith("Ad-hoc")]
+    assert "zealous: +0.00006, " in said and "e-0" not in said
 
 
 def test_the_advice_counts_how_many_mechanisms_were_tried(tmp_path: Path) -> None:
