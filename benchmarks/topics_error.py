@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="*", default=[0.5, 1.0, 2.0])
     parser.add_argument("--levels", type=int, default=2)
     parser.add_argument("--per-user", type=int, default=1)
-    parser.add_argument("--taxonomy", default="wordnet")
+    parser.add_argument("--taxonomy", default="people")
     asked = parser.parse_args()
     print("| log | ε | level | topics | above zero | their share | relative error | error | stated |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")

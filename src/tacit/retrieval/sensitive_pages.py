@@ -22,7 +22,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from itertools import islice
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -143,7 +142,7 @@ class Recogniser:
 
     def _told(self, text: str, excess: float, column: int | None) -> int | None:
         """The concept of a page's first telling word, unless it stands by chance in a long text."""
-        found = list(islice(self._telling_in(text, column), 2))
+        found = list(self._telling_in(text, column))
         alone = len(found) == 1 and excess < -_NEARLY
         chance = alone and _TOLD * len(self.topics.table.content(text)) > 1
         return found[0] if found and not chance else None
