@@ -6,8 +6,8 @@ Three kinds of text: encyclopaedia abstracts of categories with known meaning (t
 of the sensitive ones was trained on), pages as results show them, written for this (``specimens/pages.txt``),
 and glosses of WordNet meanings. Those with odd numbers were looked at while words and rules were written;
 those with even numbers are held out. Last, the everyday and the private pages of the people of ``specimens``,
-who were looked at while rules were written. ``--write`` keeps the held-out figures of each concept in the data
-that the page shows. Claim, held out: at least 0.88 of sensitive articles and 0.95 of sensitive pages are
+who were looked at while rules were written. ``--write`` keeps the held-out figures of each concept in the
+data that the page shows. Claim, held out: at least 0.88 of sensitive articles and 0.95 of sensitive pages are
 caught, and at most 0.13 of innocent ones of either kind.
 """
 
