@@ -112,15 +112,18 @@ def test_a_term_is_held_by_at_most_p_of_those_who_are_no_fakes() -> None:
 @pytest.mark.parametrize("terms", [MOST_TERMS, 300])
 @pytest.mark.parametrize("rule", [THREE, ONE])
 def test_fakes_cannot_dilute_what_a_member_holds(terms: int, rule: Criterion) -> None:
-    """A member holds 8 of 19 terms that real people brought; terms of the fakes alone are no cover."""
-    owner, others = {f"a{n}" for n in range(8)}, [{f"b{(k + j) % 11}" for j in range(3)} for k in range(14)]
-    others = [held | {f"a{k % 8}", f"a{(k + 1) % 8}"} for k, held in enumerate(others)]
+    """A member holds 21 of 52 terms that real people brought; terms of the fakes alone are no cover."""
+    owner, others = {f"a{n}" for n in range(21)}, [set[str]() for _ in range(BATCH - FAKES - 1)]
+    three_each = (term for term in [*sorted(owner), *(f"b{n}" for n in range(31))] for _ in range(3))
+    for place, term in enumerate(three_each):
+        others[place % len(others)].add(term)
     held, slots = rule.fewest_in_group, FAKES * terms
     # As many terms as the fakes can bring by themselves: each is held by as few as may be.
     spread = [{f"junk{n}" for n in range(slots // held) if (n - k) % FAKES < held} for k in range(FAKES)]
     for fakes in (spread, junk(FAKES, terms)):
-        shown = shown_by([owner, *others, *fakes], rule)
-        assert not shown & owner
+        assert not shown_by([owner, *others, *fakes], rule) & owner
+    if terms == MOST_TERMS:
+        assert shown_by([owner - {"a0"}, *others, *spread], rule) & owner, "20 of 52 are not too many"
 
 
 def test_no_member_brings_more_than_twenty_terms() -> None:
