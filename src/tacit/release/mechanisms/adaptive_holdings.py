@@ -86,31 +86,32 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     tables: dict[str, pa.Table] = {}
     offsets: dict[str, int] = {}
     pairs: list[Whole] = []
-    words, listed, total = [np.zeros(0, np.uint8)], [], 0
-    for kind in items:
-        rows, key = held_in(log, kind)
-        rows = rows.select("user", *key)
-        read = engine.table(rows if kind in _AS_RECORDED else rows.distinct())
-        with ThreadPoolExecutor(1) as beside:
+    words, listed, total = list[Any](), [], 0
+    with ThreadPoolExecutor(1) as beside:
+        for kind in items:
+            rows, key = held_in(log, kind)
+            rows = rows.select("user", *key)
+            read = engine.table(rows if kind in _AS_RECORDED else rows.distinct())
             coming = beside.submit(encoded, read.column("user"))
             keys, what = _encoded_together(read.select(key))
             names, who = coming.result()
-        del read
-        users, people = numbered(users, names)
-        offsets[kind.value] = total
-        pairs.append(people[who] << 32 | what + total)
-        if public is not None:
-            known = np.zeros(0, np.int64)
-            if len(key) == 1:
-                texts, known = numbered(keys.column(0).combine_chunks(), listed_keys(kind, public))
-                keys = pa.table({key[0]: texts})
-            on_list = np.zeros(keys.num_rows, np.bool_)
-            on_list[known] = True
-            listed.append(on_list)
-        words.append(words_of(*(keys.column(name) for name in key if name != "url")))
-        tables[kind.value] = keys
-        total += keys.num_rows
-    holdings = _grouped(np.concatenate(pairs), np.concatenate(words))
+            del read, coming
+            users, people = numbered(users, names)
+            offsets[kind.value] = total
+            pairs.append(people[who] << 32 | what + total)
+            if public is not None:
+                known = np.zeros(0, np.int64)
+                if len(key) == 1:
+                    texts, known = numbered(keys.column(0).combine_chunks(), listed_keys(kind, public))
+                    keys = pa.table({key[0]: texts})
+                on_list = np.zeros(keys.num_rows, np.bool_)
+                on_list[known] = True
+                listed.append(on_list)
+            words.append(beside.submit(words_of, *(keys.column(name) for name in key if name != "url")))
+            tables[kind.value] = keys
+            total += keys.num_rows
+        holdings = _grouped(np.concatenate(pairs))
+    holdings = replace(holdings, kinds=total, words=np.concatenate([each.result() for each in words]))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
     return Counted(holdings, tables, offsets)
@@ -165,8 +166,8 @@ def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
     return total.clip(upper=255)
 
 
-def _grouped(pairs: Whole, words: NDArray[np.uint8]) -> Holdings:
+def _grouped(pairs: Whole) -> Holdings:
     """Group packed pairs by holder, each holder's in the order of their numbers, each once."""
     pairs = each_once(pairs)
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs >> 32))]).astype(np.int64)
-    return Holdings(starts, pairs.astype(np.int32), words.size, words)
+    return Holdings(starts, pairs.astype(np.int32), 0)
