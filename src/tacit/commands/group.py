@@ -74,7 +74,7 @@ def _shown(measured: dict[str, Any], place: str) -> Iterator[str | Text | Table]
         f"{found['by_language'] - found['without']:+.1%} is what they give away"
     )
     unknown = "too few people with several known words to attack: what is given away was not measured"
-    yield Text.assemble(("high ", "bold red") if found["high"] else "", gained if attacks else unknown)
+    yield Text.assemble(("high: ", "bold red") if found["high"] else "", gained if attacks else unknown)
     yield from said[1:]
     if without := measured["users_without_terms"]:
         yield f"{without:,} more users have no usable query and are in no group"
