@@ -6,8 +6,8 @@ Reads the hand-written words and names, WordNet's nouns, and the encyclopaedia b
 articles with odd numbers only; see ``benchmarks/recognition.py``). Writes ``telling.txt`` and
 ``recogniser.npz``:
 
-- telling words: hand-written names and words of a concept that at most one innocent article holds, and
-  single-word lemmas of WordNet, all of whose meanings lie below the concept's roots, that none holds;
+- telling words: hand-written names and words of a concept that at most one innocent article holds, with their
+  plurals, and single-word lemmas of WordNet, all of whose meanings lie below the concept's roots, that none holds;
 - a regression a concept, trained on the glosses below half of its roots' meanings and on its hand-written
   words, against the glosses of other meanings, the words of innocent topics and innocent articles;
 - thresholds: equal quantiles, so that 3% of innocent articles are caught by them in all.
@@ -39,7 +39,8 @@ AMBIGUOUS = frozenset(
     """
     cv lsd killer killers assault syndrome carnage impersonator hickey gimp buccaneer corsair hospitals
     demonstration treatments teens sexy grandfather sleeper shrine lonely roma kita latina suspects assassin
-    constable beggar sativa indica statute
+    constable beggar sativa indica statute hinges kinks trumps cribs fosters runaways conceptions eyeballs
+    shrines pleas seminoles hardships gps gurus confederations pickets cartels
     """.split()
 )
 """Words of a concept that stand in too many pages about something else to tell it by themselves: ships,
@@ -158,7 +159,8 @@ def telling_words(concepts: tuple[str, ...], innocent: list[str]) -> dict[str, l
             for p in told
         ]
         kept = []
-        for phrase in dict.fromkeys((*named[concept], *own)):
+        hand = list(dict.fromkeys((*named[concept], *own)))
+        for phrase in hand:
             count = (
                 held.get(phrase[0], 0)
                 if len(phrase) == 1
@@ -168,8 +170,11 @@ def telling_words(concepts: tuple[str, ...], innocent: list[str]) -> dict[str, l
             common = single and (
                 glosses.get(phrase[0], 0) > COMMON or phrase[0] in STOP_WORDS or phrase[0] in AMBIGUOUS
             )
-            if count <= (phrase in named[concept]) and not common and phrase not in taken:
+            if count <= (phrase in named[concept]) and not common and phrase not in {*taken, *kept}:
                 kept.append(phrase)
+                plural = f"{phrase[0]}s"
+                if single and phrase[0] in senses and topics.table.number(plural) < len(topics.table):
+                    hand.append((plural,))
         for lemma, numbers in senses.items():
             phrase = phrase_of(lemma) if lemma.isalpha() else ()
             tells = (
