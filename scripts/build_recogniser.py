@@ -7,7 +7,8 @@ articles with odd numbers only; see ``benchmarks/recognition.py``). Writes ``tel
 ``recogniser.npz``:
 
 - telling words: hand-written names and words of a concept that at most one innocent article holds, with their
-  plurals, and single-word lemmas of WordNet, all of whose meanings lie below the concept's roots, that none holds;
+  plurals, and single-word lemmas of WordNet, all of whose meanings lie below the concept's roots, that none
+  holds;
 - a regression a concept, trained on the glosses below half of its roots' meanings and on its hand-written
   words, against the glosses of other meanings, the words of innocent topics and innocent articles;
 - thresholds: equal quantiles, so that 3% of innocent articles are caught by them in all.
