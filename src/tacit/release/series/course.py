@@ -176,6 +176,7 @@ class Course:
         long, short, none = self.rounds.thresholds[q - 1]
         reached = (standing[:, 0] >= long) | (standing[:, 1] >= short) | (numbers >= none)
         self.found[open_items[reached]] = self.week
+        self.standings[open_items[reached]] = 0  # nobody looks at it again
 
     def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
         """Compute what each item weighs, the least where it is new, and for how many weeks it is."""

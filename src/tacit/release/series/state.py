@@ -228,14 +228,19 @@ class KeptCourse:
     def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
         """Pairs of numbers, each once, for a table of ``user`` and ``query``; makes room for new ones."""
         known = len(self.texts)
+
+        def users() -> tuple[pa.Array, Any]:
+            names, who = encoded(asked.column("user"))
+            known, people = numbered(self.users, key.users(names))
+            return known, people[who]
+
         with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(encoded, asked.column("user"))
+            coming = beside.submit(users)
             queries, what = encoded(asked.column("query"))
             self.texts, items = numbered(self.texts, queries)
-            names, who = coming.result()
-        self.users, people = numbered(self.users, key.users(names))
+            self.users, people = coming.result()
         self.course.make_room(len(self.users), np.append(self.course.words, words_of(self.texts[known:])))
-        pairs = each_once(people[who] << 32 | items[what])
+        pairs = each_once(people << 32 | items[what])
         return np.stack([pairs >> 32, pairs & 0xFFFFFFFF], axis=1).astype(np.int32)
 
     def know(self, texts: pa.Array, found: Any = 0) -> None:
@@ -255,8 +260,10 @@ class KeptCourse:
 def _packed(each: Any, key: SeriesKey) -> tuple[Any, bytes]:
     """Encrypt numbers, or texts, compressed; with what it takes to read them."""
     if isinstance(each, np.ndarray):
-        data = np.ascontiguousarray(each).reshape(-1).view(np.uint8)
-        return (each.dtype.str, each.shape), key.encrypt(data)
+        written = each.astype(np.int32) if each.dtype == np.int64 else each
+        written = written if np.array_equal(written, each) else each
+        data = np.ascontiguousarray(written).reshape(-1).view(np.uint8)
+        return (written.dtype.str, each.shape, each.dtype.str), key.encrypt(data)
     sink = pa.BufferOutputStream()
     compressed = pa.ipc.IpcWriteOptions(compression="zstd" if each.type == pa.string() else None)
     with pa.ipc.new_stream(sink, pa.schema([("names", each.type)]), options=compressed) as stream:
@@ -267,5 +274,5 @@ def _packed(each: Any, key: SeriesKey) -> tuple[Any, bytes]:
 def _unpacked(data: bytes, form: Any) -> Any:
     """What was packed."""
     if form is not None:
-        return np.frombuffer(bytearray(data), form[0]).reshape(form[1])
+        return np.frombuffer(bytearray(data), form[0]).reshape(form[1]).astype(form[2], copy=False)
     return pa.ipc.open_stream(data).read_all().column(0).combine_chunks()
