@@ -24,6 +24,7 @@ import tacit
 from tacit import InputError, IntegrityError, Ledger
 from tacit.files import atomic_file
 from tacit.privacy.ledger.journal import Journal
+from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.analysis import guarantee_of
 from tacit.release.document.tables import read_table
 from tacit.release.mechanisms import series_planner
@@ -283,6 +284,34 @@ def test_the_key_turns_no_hash_back_into_a_name() -> None:
     [hashed] = key.users(pa.array(["somebody"])).to_pylist()
     block = Cipher(algorithms.AES(key._for("users")), modes.ECB()).decryptor().update(hashed)
     assert b"somebody" not in block
+
+
+def test_a_count_knows_the_one_before() -> None:
+    """Also where items that nobody holds are forgotten in between, and the others numbered anew."""
+    rounds = tacit.Series(weeks=4, epsilon=8, delta=1e-4, count_every=1).plan().rounds
+    course, source = Course(rounds), OperatingSystemRandomness()
+
+    def week(*pairs: tuple[int, int]) -> None:
+        course.begin_week(np.array(pairs, np.int32), source)
+        for _ in range(rounds.per_week):
+            course.draw_round(source)
+        course.draw_count(source)
+
+    course.make_room(3, np.ones(6, np.uint8))
+    course.found[4:], course.held[4:] = 0, True
+    week((0, 4), (1, 4), (2, 5))
+    assert course.tallied.tolist() == [4, 5]
+    assert not course.before.any()
+    course.compact()
+    assert course.tallied.tolist() == [0, 1]
+    first = np.stack([course.last, course.weights], axis=1)
+    course.make_room(3, np.append(course.words, np.uint8(1)))
+    course.found[2], course.held[2] = 1, True
+    week((0, 0), (1, 0), (2, 1), (0, 2))
+    assert course.tallied.tolist() == [0, 1, 2]
+    assert course.before.tolist() == [*first.tolist(), [0, 0]]
+    assert rounds.tally is not None
+    assert course.weights[2] == rounds.tally.first
 
 
 def test_a_state_from_before_the_interrupted_week_is_refused(opened: OpenSeries, weeks: list[Path]) -> None:
