@@ -151,7 +151,8 @@ def results(tmp_path: Path) -> Measurements:
     )
 
 
-def test_runs_are_put_together_by_hand(tmp_path: Path) -> None:
+def test_runs_are_put_together_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.evaluate.sweep.measurements.SURE", 1.0)  # four units are never sure
     found = results(tmp_path)
     by_setting = found.headline("adhoc")
     original, private = by_setting[ORIGINAL.key], by_setting[PRIVATE.key]
@@ -313,6 +314,7 @@ def test_a_gain_of_the_whole_log_that_may_be_chance_is_called_unclear(tmp_path: 
     }
     found = gathered(tmp_path, values)
     assert found.anchor("adhoc", ORIGINAL).gain.value == pytest.approx(0.15)
+    assert np.isnan(found.headline("adhoc")[PRIVATE.key].share), "a share of chance is none"
     assert advice(found, 4, 3) == "With 4 people: ad-hoc search unclear even with the whole log."
     assert not any("People needed" in sentence for sentence in summarise(found, 3))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.evaluate import charts
 from tacit.evaluate.results import Figure, columns
-from tacit.evaluate.sweep.measurements import Measurement, Measurements
+from tacit.evaluate.sweep.measurements import SURE, Measurement, Measurements
 from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
 
@@ -17,8 +17,6 @@ COLUMNS = columns(
     "gain = gain over nothing {+.4f} | p {p} | share = of the whole log's {.0%} | "
     "answered = share answered {.1%} | where_answered = mean where answered"
 )
-_ON_SCALE = 0.05
-"""Below such a p the whole log gains over nothing, and shares of its gain mean something."""
 
 
 def all_figures(found: Measurements, people: int) -> list[Figure]:
@@ -62,7 +60,7 @@ def _gains(found: Measurements, people: int) -> Iterator[Figure]:
         if not best_at or not found.has_units(name):
             continue
         nothing, whole = (found.anchor(name, which) for which in (NOTHING, ORIGINAL))
-        if not (whole.gain.value > 0 and whole.gain.p < _ON_SCALE):
+        if not (whole.gain.value > 0 and whole.gain.p < SURE):
             beside.append(task.title)
             continue
         common = {"task": task.title, "nothing": nothing.value, "original": whole.value}

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from tacit.evaluate.sweep.measurements import Measurements
+from tacit.evaluate.sweep.measurements import SURE, Measurements
 from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL
 from tacit.evaluate.task import Task
 from tacit.privacy import Guarantee, GuaranteeKind, Neighbours
@@ -11,7 +11,6 @@ from tacit.release.document.words import verdict_on
 
 WORTH = 0.1
 """The least share of the whole log's gain over nothing for which a release is worth its ε."""
-_LEVEL = 0.05
 _SHOWN = 0.00005
 """What is less is 0 in the tables."""
 
@@ -53,11 +52,11 @@ def verdict(found: Measurements, task: str, released_people: float) -> Verdict |
         return None
     budgets = sorted({epsilon for _, epsilon, _ in tried}, reverse=True)
     whole = found.anchor(task, ORIGINAL).gain
-    useless = not (whole.value > 0 and whole.p < _LEVEL)
+    useless = not (whole.value > 0 and whole.p < SURE)
     from_here, mechanism = None, None
     for budget in budgets:
         at = [(result, name) for name, epsilon, result in tried if epsilon == budget]
-        sure = [(r.share, name) for r, name in at if r.share >= WORTH and r.gain.p * len(at) < _LEVEL]
+        sure = [(r.share, name) for r, name in at if r.share >= WORTH and r.gain.p * len(at) < SURE]
         if useless or not sure:
             break
         from_here, mechanism = budget, max(sure)[1]

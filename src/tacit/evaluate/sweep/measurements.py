@@ -23,6 +23,8 @@ from tacit.evaluate.task import Measured, Task
 from tacit.evaluate.tasks import task_class
 
 _LEVEL = 0.95
+SURE = 0.05
+"""Below such a p a gain is no chance, and shares of it mean something."""
 _ROUNDING = 1e-9
 """A standard error so small a share of the largest value is rounding: units differ by the same."""
 
@@ -260,10 +262,10 @@ def _with_gains(
         if result.measure != task_class(result.task).headline or NOTHING.key not in drawn:
             yield result
             continue
-        nothing = drawn[NOTHING.key]
-        gain = estimate(drawn[result.setting], owners[result.task], nothing)
-        whole = estimate(drawn[ORIGINAL.key], {}, nothing).value if ORIGINAL.key in drawn else math.nan
-        most = whole if whole > 0 else math.nan
+        nothing, by = drawn[NOTHING.key], owners[result.task]
+        gain = estimate(drawn[result.setting], by, nothing)
+        whole = estimate(drawn[ORIGINAL.key], by, nothing) if ORIGINAL.key in drawn else UNKNOWN
+        most = whole.value if whole.value > 0 and whole.p < SURE else math.nan
         low, high = gain.low / most, gain.high / most
         yield replace(result, gain=gain, share=gain.value / most, share_low=low, share_high=high)
 
