@@ -7,15 +7,10 @@ Three rules, each a theorem (docs/guarantees/ledger.md), each for one neighbour 
   equal releases, and proven for a series of events that was fixed in advance (stopping early is allowed), so
   a ledger takes repetitions of one event by it.
 - **renyi**: a privacy filter. Different events, chosen after seeing earlier results, add up by their Rényi
-  divergence of one order α, fixed with the budget, and by their chances of a disclosure outright. A release
-  is refused when either sum would pass its limit:
-
-    Σ ρ ≤ B = ε + (ln(δ/2) + ln(α-1) - α·ln(1-1/α))/(α-1),      Σ δ' ≤ δ/2.
+  divergence of one order α, fixed with the budget, and by their chances of a disclosure outright.
 
 Both of the latter need δ > 0. A probabilistic guarantee enters as the (ε, δ)-differential privacy it implies;
-k-query anonymity has no ε and does not compose. An event that is known by its (ε, δ) alone is taken for the
-worst that (ε, δ) admits: randomised response of ε, which is one count of rate ε moved by 1, and a disclosure
-of δ (Kairouz, Oh and Viswanath, "The composition theorem for differential privacy").
+k-query anonymity has no ε and does not compose.
 """
 
 from __future__ import annotations

@@ -3,11 +3,8 @@
 No floating-point number is near a sample: every draw is an exact inversion of random bits
 (:mod:`tacit.privacy.noise.inversion`). Proofs: docs/guarantees/noise.md. With a = exp(-1/b):
 
-- **Discrete Laplace** noise of scale b has P(X = x) = (1-a)/(1+a)·a^|x|. It is drawn as a sign and a
-  geometric magnitude, which its lack of memory splits into independent digits.
-- **Discrete Gaussian** noise of σ has P(X = x) ∝ exp(-x²/(2σ²)). It is drawn as a sign and a magnitude x =
-  q·M + r, with M a power of two near σ/512: q is inverted exactly from a table, P(q) ∝ exp(-(qM)²/(2σ²)), r
-  is uniform below M, and the pair is kept with probability exp(-(2qMr + r²)/(2σ²)), which is nearly 1.
+- **Discrete Laplace** noise of scale b has P(X = x) = (1-a)/(1+a)·a^|x|.
+- **Discrete Gaussian** noise of σ has P(X = x) ∝ exp(-x²/(2σ²)).
 - **Capped Laplace** noise never passes a bound, which a single thresholded count needs
   (docs/guarantees/adaptive.md).
 """

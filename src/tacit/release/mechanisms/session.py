@@ -1,9 +1,6 @@
 """A_Session (thesis 002, chapter 4): ordered subsequences of sessions, and clicks beside them.
 
-Part 1 counts, for each user's first l_s sessions of two queries and more, cut to l_q queries, all ordered
-subsequences of two queries and more. A sequence is released iff its count + X > K (noise b), with the count
-that was compared or a fresh one. Part 2, optional, does the same with the first l clicks (query, url) of a
-user. The two parts use noise of their own, and their costs add. Derivation: docs/guarantees/session.md.
+Derivation: docs/guarantees/session.md.
 """
 
 from __future__ import annotations
