@@ -86,7 +86,7 @@ _SENT = tuple(SCORES)[:-1]
 
 def measure(repository: Repository, cases: Sequence[Case], delta: float, score: str) -> npt.NDArray[Any]:
     """Rerank every case: DP(q, R), Average Precision without and with a profile, and whether one was sent."""
-    sending = Sending(repository, delta, SCORES[score])
+    sending = Sending(repository, delta)
     rows = []
     for case in cases:
         found, places = sending.profile(case), list(range(len(case.results)))

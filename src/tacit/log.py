@@ -278,6 +278,7 @@ class Log(Displayed):
         scrub: bool = True,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        engine: str | None = None,
         force: bool = False,
     ) -> Groups:
         """Put the log's users into groups: cohorts, or groups of words where ``p`` is given.
@@ -303,6 +304,7 @@ class Log(Displayed):
             scrub: drop queries that hold an e-mail address or a personal number.
             since: only records from this time on (UTC).
             until: only records before this time (UTC).
+            engine: a Spark master that counts; DuckDB on this machine unless given.
             force: replace the groups that are in the folder ``to``.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
