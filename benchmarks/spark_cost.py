@@ -120,7 +120,7 @@ def main() -> None:
             path = folder / "repeated.parquet"
             records, pairs = repeated(log, times, path, different)
             spent, begun = ProcessorTime(), time.perf_counter()
-            budget = {"budget_epsilon": 20.0, "budget_delta": 1e-4, "ledger": folder / "ledger"}
+            budget = {"budget_epsilon": 20.0, "budget_delta": 1e-4, "ledger": folder / f"ledger-{number}"}
             publish(path, Zealous(epsilon=1), to=folder / f"out-{number}", engine=MASTER, **budget)
             cold = " (the first: everything is loaded)" if number == 0 else ""
             seconds = spent.seconds()
