@@ -16,6 +16,7 @@ import os
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -62,7 +63,7 @@ class ProcessorTime:
         self._ended = threading.Event()
         self._look()
         self.before = dict(self.seen)
-        self._thread = threading.Thread(target=self._watch)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def _watch(self) -> None:
@@ -102,7 +103,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         os.environ["TACIT_STATE"] = f"{folder}/state"
-        from tacit import Zealous
+        from tacit import PrivacyWarning, Zealous
         from tacit.engines.spark import start_session
         from tacit.release.publication import publish
 
@@ -112,6 +113,7 @@ def main() -> None:
 
             log = folder / "log.parquet"
             SyntheticLog(18_000, seed=1).write(log)
+        warnings.simplefilter("ignore", PrivacyWarning)  # each release weakens the same log
         session = start_session(MASTER)
         found: list[tuple[int, int, float]] = []
         for number, (times, different) in enumerate(
@@ -120,7 +122,7 @@ def main() -> None:
             path = folder / "repeated.parquet"
             records, pairs = repeated(log, times, path, different)
             spent, begun = ProcessorTime(), time.perf_counter()
-            budget = {"budget_epsilon": 20.0, "budget_delta": 1e-4, "ledger": folder / f"ledger-{number}"}
+            budget = {"budget_epsilon": 20.0, "budget_delta": 1e-4, "ledger": folder / f"ledger-{different}"}
             publish(path, Zealous(epsilon=1), to=folder / f"out-{number}", engine=MASTER, **budget)
             cold = " (the first: everything is loaded)" if number == 0 else ""
             seconds = spent.seconds()
