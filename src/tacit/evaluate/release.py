@@ -155,7 +155,8 @@ def evaluate_release(
                     folder / "report.html",
                     mode=sensitivity.mode,
                     banner=(sensitivity.banner, warns),
-                    note=f"{protection(found)} {_UNITS}",
+                    price=protection(found),
+                    note=_UNITS,
                     titles=section_titles(found),
                 )
     return results if to is None else replace(results, page=Path(to) / "report.html")

@@ -21,6 +21,7 @@ def write_page(
     *,
     mode: int = 0o644,
     banner: tuple[str, bool] | None = None,
+    price: str = "",
     note: str = "",
     titles: Mapping[str, str] | None = None,
 ) -> None:
@@ -29,6 +30,7 @@ def write_page(
     Args:
         mode: who may read it, as permission bits.
         banner: what the page says first, and whether it warns.
+        price: of following the advice, said right below it.
         note: how to read it.
         titles: of the sections, by name; figures stand without sections unless given.
     """
@@ -41,6 +43,7 @@ def write_page(
         "report.html.j2",
         results=results,
         banner=banner,
+        price=price,
         note=note,
         sections=[
             {"id": name.replace(" ", "-"), "title": (titles or {}).get(name, ""), "figures": figures}
