@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import shutil
@@ -244,6 +245,27 @@ def test_an_old_state_without_its_parts_is_refused(opened: OpenSeries, weeks: li
     (opened.folder / "state").write_bytes(old)
     with pytest.raises(InputError, match="a part of its state is gone: this is not the newest state"):
         opened.next(weeks[2])
+
+
+def test_a_disk_that_is_full_at_the_note_leaves_the_state_before(
+    opened: OpenSeries, weeks: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New parts are on the disk by then, and the old ones must be still."""
+    opened.next(weeks[0])
+    before = state_of(opened)
+
+    def full(path: Path, **options: Any) -> Any:
+        if path.name == "state":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return atomic_file(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tacit.release.series.state.atomic_file", full)
+        with pytest.raises(OSError, match="No space left"):
+            opened.next(weeks[1])
+    after = state_of(opened)
+    assert after.texts.equals(before.texts) and after.users.equals(before.users)
+    assert opened.next(weeks[1]).folder.name == "week-02"
 
 
 def test_what_is_in_no_state_any_more_is_in_no_file(opened: OpenSeries, weeks: list[Path]) -> None:

@@ -1,6 +1,7 @@
 """Profiles from logs and from JSON lines."""
 
 import json
+import random
 from datetime import datetime
 from pathlib import Path
 
@@ -40,6 +41,18 @@ def as_dict(profiles: Profiles) -> dict[str, dict[str, float]]:
 
 def test_stop_words_and_unknown_words_go_and_clicks_count_once(log: Path) -> None:
     assert as_dict(profiles_from_log(log)) == {"a": {"dogs": 1.0, "kittens": 2.0}, "b": {"kittens": 1.0}}
+
+
+def test_a_seed_means_the_same_people_in_whatever_order_a_log_lies(tmp_path: Path) -> None:
+    words = ["dog", "kitten", "horse", "island", "coffee", "violin", "garden"]
+    records = [(f"u{n}", words[n * k % 7], NOON, None, None) for n in range(300) for k in (1, 2, 5)]
+    found = []
+    for number, rows in enumerate((records, records[::-1], random.Random(1).sample(records, len(records)))):
+        columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
+        pq.write_table(pa.table(columns, SCHEMA), path := tmp_path / f"{number}.parquet")
+        read = profiles_from_log(path, whole_queries=True)
+        found.append((list(read.users), list(read.vocabulary), read.terms.tolist()))
+    assert found[0] == found[1] == found[2]
 
 
 def test_users_without_a_usable_term_are_counted(log: Path) -> None:
