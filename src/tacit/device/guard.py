@@ -57,7 +57,8 @@ from tacit.validation import member, moment, place, real, shown, text, whole
 
 def check_query(query: object) -> None:
     if not isinstance(query, str):
-        raise InputError("a query must be text.")
+        problem = f"a query must be text; found {type(query).__name__}."
+        raise InputError(problem, 'Give "" for a page that was opened without a search.')
 
 
 def check_results(query: object, results: object) -> None:
