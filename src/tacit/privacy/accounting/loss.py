@@ -50,10 +50,10 @@ def enclose_upper_tail(x: Fraction, bits: int) -> Enclosure:
     work = bits + guard
     # A point to either side, with few digits, keeps the series' fractions short.
     low, high = enclose_fraction(x, work)
-    area_low = _area(low, work)[0]
-    area_high = _area(high, work)[1]
+    below = _area(low, work)
+    above = below if high == low else _area(high, work)
     half = 1 << (work - 1)
-    return max(0, half - area_high) >> guard, -(-max(0, half - area_low) >> guard)
+    return max(0, half - above[1]) >> guard, -(-max(0, half - below[0]) >> guard)
 
 
 def _area(x: int, bits: int) -> Enclosure:
