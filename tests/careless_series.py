@@ -146,7 +146,7 @@ class PresenceErased(Course):
         self.held[self.items] = True
 
     def _catch_up(self, items: np.ndarray, source: RandomSource) -> None:
-        known = self.standings[items].any(axis=1)
+        known = self.standings[:, items].any(axis=0)
         super()._catch_up(items[~known], source)
 
 
@@ -169,7 +169,7 @@ class StandingsCarriedOver(Course):
         self.standings = self.__dict__["before_loss"].standings.copy()
 
     def _catch_up(self, items: np.ndarray, source: RandomSource) -> None:
-        super()._catch_up(items[~self.standings[items].any(axis=1)], source)
+        super()._catch_up(items[~self.standings[:, items].any(axis=0)], source)
 
 
 class CatchUpOfAll(Course):
@@ -184,7 +184,7 @@ class CatchUpOfAll(Course):
 class Refilled(Course):
     """What is erased makes room for other items of the same week."""
 
-    asked = np.zeros((0, 2), np.int32)
+    asked = np.zeros(0, np.int64)
 
     def begin_week(self, pairs: np.ndarray, source: RandomSource) -> None:
         self.asked = pairs
@@ -225,7 +225,7 @@ class PresentThisWeek(Course):
     asked = np.zeros(0, np.int32)
 
     def begin_week(self, pairs: np.ndarray, source: RandomSource) -> None:
-        self.asked = np.unique(pairs[:, 1])
+        self.asked = np.unique(pairs.astype(np.int32))
         super().begin_week(pairs, source)
 
     def draw_round(self, source: RandomSource) -> None:
@@ -241,7 +241,7 @@ class NoCatchingUp(Course):
 
     def _catch_up(self, items: np.ndarray, source: RandomSource) -> None:
         del source
-        self.standings[items] = 0
+        self.standings[:, items] = 0
 
 
 class NotCut(Course):
@@ -263,8 +263,9 @@ class TrueSteering(Course):
         real, drawn = self._values, execution.noisy_numbers
 
         def noting(numbers: np.ndarray, sigma: int, bits: RandomSource) -> np.ndarray:
-            items = np.flatnonzero(self.held & (self.found < 0))
-            true[items] = self._remembered(true[items], numbers)
+            weights = np.zeros(self.held.size, np.int64)
+            weights[self.held & (self.found < 0)] = numbers
+            self._remember(true, weights)
             return drawn(numbers, sigma, bits)
 
         with instead(courses, noisy_numbers=noting):

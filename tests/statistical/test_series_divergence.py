@@ -18,7 +18,7 @@ from tacit.audit.series import ROUNDS, alone, found_weeks, told_beyond
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
 from tacit.release.schedule import ONE
 from tacit.release.series import course as course_module
-from tacit.release.series.course import Course
+from tacit.release.series.course import Course, packed
 from tacit.release.series_analysis import series_mu
 
 SOURCE = OperatingSystemRandomness()
@@ -119,7 +119,7 @@ def test_the_allowance_of_all_rounds_is_never_passed() -> None:
     for week in range(1, ROUNDS.weeks + 1):
         course.make_room(30, np.ones(200, np.uint8))
         pairs = np.unique(lots.integers((0, 0), (30, 200), (80, 2)), axis=0)
-        course.begin_week(pairs.astype(np.int32), SOURCE)
+        course.begin_week(packed(*pairs.T), SOURCE)
         before = course.allowances + ONE**2
         course.draw_round(SOURCE)
         spent += before - course.allowances

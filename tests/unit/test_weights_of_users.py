@@ -39,7 +39,7 @@ def test_weights_and_norms(block: int, least: int) -> None:
         for item in held:
             norm = max(norms[-1], least)
             expected[item] += isqrt((int(values[item]) ** 2 << 32) // norm) if norm else 0
-    with mock.patch.object(weights, "_BLOCK", block):
+    with mock.patch.object(weights, "BLOCK", block):
         for pairs in ((starts, items), only_weighted(starts, items, values)):
             totals, squares = np.zeros(kinds, np.int64), np.zeros(starts.size - 1, np.int64)
             add_weights(*pairs, values, least, totals)
@@ -49,31 +49,43 @@ def test_weights_and_norms(block: int, least: int) -> None:
 
 @pytest.mark.parametrize(("block", "longest"), [(1, -1), (50, 3), (1 << 17, 20)])
 def test_allowances_are_spent(block: int, longest: int) -> None:
-    """Floors hold for young items, and what is not spent stays in the balance."""
+    """Whatever the order of pairs; and what is not spent stays in the balance."""
     starts, items, kinds = people(block)
     generator = np.random.default_rng(block)
-    ages = generator.integers(0, 5, items.size).astype(np.uint8)
-    values, floors = (generator.integers(0, 1 << 11, kinds).astype(np.uint16) for _ in range(2))
-    values[generator.random(kinds) < 0.5] = 0
-    floors[generator.random(kinds) < 0.5] = 0
-    young = generator.integers(0, 5, kinds).astype(np.uint8)
-    balances = generator.integers(0, 1 << 39, starts.size - 1)
+    owners = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
+    values = (generator.integers(0, 1 << 11, items.size) * (generator.random(items.size) < 0.7)).astype(
+        np.uint16
+    )
+    values[owners == owners[-1]] = (1 << 11) - 1
+    balances = generator.integers(0, 1 << 40, starts.size - 1)
+    balances[owners[-1]] = (1 << 40) - 1
     unit, part = 1 << 32, 90
     expected, left = [0] * kinds, balances.tolist()
-    for user, held in enumerate(held_by_each(starts, items)):
-        own = ages[starts[user] : starts[user + 1]].tolist()
-        weighed = [
-            int(max(values[item], floors[item]) if age < young[item] else values[item])
-            for item, age in zip(held, own, strict=True)
-        ]
-        square = sum(value**2 for value in weighed)
+    for user in range(starts.size - 1):
+        own = range(starts[user], starts[user + 1])
+        square = sum(int(values[place]) ** 2 for place in own)
         amount = left[user] if left[user] <= unit else unit + ((left[user] - unit) * part >> 8)
         amount = min(amount, square << longest) if longest >= 0 else amount
-        for item, value in zip(held, weighed, strict=True):
-            weight = isqrt(value**2 * amount // square) if square else 0
-            expected[item] += weight
-            left[user] -= weight**2
+        factor = isqrt((amount << 22) // max(1, square))
+        mine = [int(values[place]) * factor >> 11 for place in own]
+        for place, weight in zip(own, mine, strict=True):
+            expected[items[place]] += weight
+        spent = sum(weight**2 for weight in mine)
+        assert spent <= amount
+        if square:  # all but what is rounded down, of weights and of their common factor
+            assert sum((weight + 1) ** 2 for weight in mine) * (factor + 1) ** 2 >= amount * factor**2
+        left[user] -= spent
+    order = generator.permutation(items.size)
     totals = np.zeros(kinds, np.int64)
-    with mock.patch.object(weights, "_BLOCK", block):
-        spend(starts, items, ages, values, floors, young, balances, unit, part, longest, totals)
+    with mock.patch.object(weights, "BLOCK", block):
+        spend(owners[order], items[order], values[order], balances, unit, part, longest, totals)
     assert totals.tolist() == expected and balances.tolist() == left
+
+
+def test_a_root_is_never_too_large() -> None:
+    """Where the double nearest to a large number is the square of the next whole number."""
+    balances, totals = np.array([(1 << 40) - 1]), np.zeros(1, np.int64)
+    one = np.zeros(1, np.int32)
+    spend(one, one, np.ones(1, np.uint16), balances, 1 << 62, 256, -1, totals)
+    assert totals[0] == isqrt((1 << 40) - 1) == (1 << 20) - 1
+    assert balances[0] >= 0

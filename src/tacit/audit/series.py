@@ -23,7 +23,7 @@ from tacit.release import execution
 from tacit.release.mechanism import Plan
 from tacit.release.mechanisms.series_planner import SeriesLayout, plan_series
 from tacit.release.schedule import ONE, SeriesRounds, StepFunction, WeighingByStandings
-from tacit.release.series.course import Course
+from tacit.release.series.course import Course, packed
 from tacit.release.series_analysis import series_cost
 
 EPSILON, DELTA, WEEKS, JOINING = 1.0, 0.02, 5, 2
@@ -94,12 +94,10 @@ def found_weeks(stream: Stream, user: bool, runs: int, source: RandomSource, mak
     people = 1 + max(who for week in stream.weeks for who, _ in week)
     course, there = make(stream.rounds), np.tile(np.arange(people) >= (not user), (runs, 1))
     for number, week in enumerate(stream.weeks, start=1):
-        once = np.array([(who, item) for who, items in week for item in items if user or who])
-        pairs = np.tile(once.reshape(-1, 2), (runs, 1))
-        copies = np.repeat(np.arange(runs), len(once))
+        once = np.array([(who, item) for who, items in week for item in items if user or who], np.int64)
+        apart = np.arange(runs)[:, None] * packed(np.array(people), np.array(stream.kinds))
         course.make_room(people * runs, np.ones(stream.kinds * runs, np.uint8))
-        numbered = np.stack([copies * people + pairs[:, 0], copies * stream.kinds + pairs[:, 1]], axis=1)
-        course.begin_week(numbered.astype(np.int32), source)
+        course.begin_week((apart + packed(*once.reshape(-1, 2).T)).ravel(), source)
         stream.carry_out(number, course, source)
         course.end_week()
         course = stream.after(number, course, there, make)

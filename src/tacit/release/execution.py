@@ -382,11 +382,11 @@ def cut_to(
         return holdings
     places = np.flatnonzero(np.repeat(sizes > held, sizes))
     owners = np.repeat(np.flatnonzero(sizes > held), sizes[sizes > held])
-    later = np.zeros(places.size) if scores is None else -scores[holdings.items[places]].astype(np.int64)
+    by = (owners,) if scores is None else (-scores[holdings.items[places]].astype(np.int64), owners)
     alike = True
     while alike:  # 64 random bits an item, each user's smallest stay; if any are equal, all are drawn again
         lots = source.words(places.size)
-        order = np.lexsort((lots, later, owners))
+        order = np.lexsort((lots, *by))
         alike = bool(((np.diff(lots[order]) == 0) & (np.diff(owners) == 0)).any())
     ranks = np.arange(places.size) - np.searchsorted(owners, owners)
     keep = np.ones(holdings.items.size, dtype=np.bool_)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 
-_BLOCK = 1 << 17
+BLOCK = 1 << 17
 """Pairs that are worked on at a time, or those of one user: what lies beside them stays small."""
 
 
@@ -18,7 +18,7 @@ def blocks(starts: Whole) -> Iterator[tuple[slice, slice, Whole]]:
     """Cut users into blocks: the users of each, their pairs, and how many pairs each user has."""
     user, users = 0, starts.size - 1
     while user < users:
-        end = int(np.searchsorted(starts, starts[user] + _BLOCK, side="right")) - 1
+        end = int(np.searchsorted(starts, starts[user] + BLOCK, side="right")) - 1
         end = min(max(user + 1, end), users)
         yield slice(user, end), slice(starts[user], starts[end]), np.diff(starts[user : end + 1])
         user = end
@@ -31,11 +31,6 @@ def sums_by_user(numbers: Whole, sizes: Whole) -> Whole:
     return np.asarray(sums[ends] - sums[ends - sizes])
 
 
-def whole_roots(squares: Whole) -> Whole:
-    """The whole part of each square root, for numbers below 2^52: a double's root is rounded right."""
-    return np.sqrt(squares).astype(np.int64)
-
-
 def add_weights(
     starts: Whole, items: NDArray[np.int32], values: NDArray[np.uint16], least: int, totals: Whole
 ) -> None:
@@ -45,8 +40,8 @@ def add_weights(
         squares = values[own].astype(np.int64) ** 2
         # a short vector is not stretched, but keeps below the limit of norms; one of zeros weighs nothing
         norms = np.maximum(sums_by_user(squares, sizes), max(least, 1))
-        # rounded down, so that the squares of a user's weights never sum to more than 2^32
-        np.add.at(totals, own, whole_roots((squares << 32) // np.repeat(norms, sizes)))
+        # rounded down (below 2^52 a double's root is right), so that squares never sum to more than 2^32
+        np.add.at(totals, own, np.sqrt((squares << 32) // np.repeat(norms, sizes)).astype(np.int64))
 
 
 def only_weighted(
@@ -66,12 +61,9 @@ def squared_norms(
 
 
 def spend(
-    starts: Whole,
+    owners: NDArray[np.int32],
     items: NDArray[np.int32],
-    ages: NDArray[np.uint8],
     values: NDArray[np.uint16],
-    floors: NDArray[np.uint16],
-    young: NDArray[np.uint8],
     balances: Whole,
     unit: int,
     part: int,
@@ -80,20 +72,23 @@ def spend(
 ) -> None:
     """Add every user's weights to ``totals``, and debit each balance by the sum of their squares.
 
-    An item that a user has held for few weeks weighs no less than a floor. A user spends at most ``unit``,
-    ``part``/256 of what is saved beyond, and Σv²·2^``longest`` (where that is not negative). Values are below
-    2^11 and balances below 2^40, so v²·amount stays below 2^62.
+    Pairs stand in any order. A user spends an amount of at most ``unit``, ``part``/256 of what is saved
+    beyond, and Σv²·2^``longest`` (where that is not negative), by weights ⌊v·f/2^11⌋ with
+    f = ⌊√⌊amount·2^22/Σv²⌋⌋, whose squares never sum to more: values are below 2^11, balances below 2^40, so
+    amount·2^22 < 2^62, and a double's root, off by a part of 2^-52, adds less than 2^-10 to a whole sum.
     """
-    for users, pairs, sizes in blocks(starts):
-        own = items[pairs]
-        lasting, least = values[own], np.where(ages[pairs] < young[own], floors[own], 0)
-        value = np.maximum(lasting, least).astype(np.int64)
-        square = sums_by_user(value**2, sizes)
-        balance = balances[users]
-        amount = np.where(balance > unit, unit + (((balance - unit) * part) >> 8), balance)
-        if longest >= 0:
-            amount = np.minimum(amount, square << longest)
-        # rounded down, so that the squares of a user's weights never sum to more than the amount
-        weights = whole_roots(value**2 * np.repeat(amount, sizes) // np.repeat(np.maximum(square, 1), sizes))
-        np.add.at(totals, own, weights)
-        balances[users] = balance - sums_by_user(weights**2, sizes)
+    some = [slice(begin, begin + BLOCK) for begin in range(0, owners.size, BLOCK)]
+    squares, spent = np.zeros((2, balances.size), np.int64)
+    for pairs in some:
+        np.add.at(squares, owners[pairs], values[pairs].astype(np.int64) ** 2)
+    amounts = np.where(balances > unit, unit + (((balances - unit) * part) >> 8), balances)
+    if longest >= 0:
+        amounts = np.minimum(amounts, squares << longest)
+    amounts <<= 22
+    amounts //= np.maximum(squares, 1)
+    factors = np.sqrt(amounts).astype(np.int64)
+    for pairs in some:
+        weights = values[pairs] * factors[owners[pairs]] >> 11
+        np.add.at(totals, items[pairs], weights)
+        np.add.at(spent, owners[pairs], weights**2)
+    balances -= spent

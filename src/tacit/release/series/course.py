@@ -1,9 +1,8 @@
 """The course of a series in memory: who holds what so far, and a week's rounds and counts carried out on it.
 
-Users and items are numbers here; texts, keys and files are the business of others. What a user adds in a
-round is a function of the user's own set, dates, lot and balance and of noisy numbers of earlier rounds; what
-happens to an item is a function of its own noisy numbers alone, and of whether somebody has held it *in any
-round so far*.
+What a user adds in a round is a function of the user's own set, dates, lot and balance and of noisy numbers
+of earlier rounds; what happens to an item is a function of its own noisy numbers alone, and of whether
+somebody has held it *in any round so far*.
 
 Nothing here decides what may be drawn when: :mod:`tacit.release.series.folder` notes every step in the ledger
 first. A step that was noted and not carried out is *left out* for every item, also for those held later.
@@ -19,20 +18,16 @@ from tacit.errors import ParameterError
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release.execution import Holdings, cut_to, noisy_numbers, stepped
 from tacit.release.schedule import LARGEST_VALUE, ONE, SeriesRounds
-from tacit.release.weights import spend
+from tacit.release.weights import BLOCK, spend
 
 Whole = NDArray[np.int64]
 
 FULL = LARGEST_VALUE << 8
 """The largest weight of an item in a count."""
 
-_NEVER = np.uint8(255)
-_BLOCK = 1 << 16
-_PER_ITEM = ("standings", "held", "found")
-
 
 def _empty(*shape: int, kind: Any = np.int64) -> Any:
-    return field(default_factory=lambda: np.zeros((0, *shape), kind))
+    return field(default_factory=lambda: np.zeros(shape or 0, kind))
 
 
 @dataclass
@@ -51,24 +46,24 @@ class Course:
     counted_since: int = 0  # and the count up to which every balance is
     # of each item: standings in the memories that last, whether somebody has held it, the week in which it
     # was found (0: before the first, -1: not yet), and words
-    standings: Whole = _empty(2)  # noqa: RUF009 (a field of its own for every object)
+    standings: Whole = _empty(2, 0)  # noqa: RUF009 (a field of its own for every object)
     held: NDArray[np.bool_] = _empty(kind=np.bool_)  # noqa: RUF009
-    found: NDArray[np.int16] = _empty(kind=np.int16)  # noqa: RUF009
+    found: NDArray[np.int8] = _empty(kind=np.int8)  # noqa: RUF009
     words: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
     # of the last count: its items, the noisy counts in units of FULL, the relative weights that they had, and
     # both of the count before (weight 0: not counted)
     tallied: Whole = _empty()  # noqa: RUF009
     last: Whole = _empty()  # noqa: RUF009
     weights: Whole = _empty()  # noqa: RUF009
-    before: Whole = _empty(2)  # noqa: RUF009
+    before: Whole = _empty(0, 2)  # noqa: RUF009
     # of each user: saved for rounds, saved for counts
     allowances: Whole = _empty()  # noqa: RUF009
     balances: Whole = _empty()  # noqa: RUF009
-    # holdings, by user ascending: user, item, the week in which it joined; pairs asked since the last count
+    # holdings, in the order of joining: user, item, the week; packed pairs asked since the last count
     owners: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     items: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     joined: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
-    window: NDArray[np.int32] = _empty(2, kind=np.int32)  # noqa: RUF009
+    window: Whole = _empty()  # noqa: RUF009
 
     @property
     def steps_of_week(self) -> int:
@@ -83,12 +78,11 @@ class Course:
         more, items = users - self.allowances.size, words.size - self.held.size
         rounds_gone, counts_gone = self.round_number - self.since, self.count_number - self.counted_since
         gain = self.rounds.tally.gain if self.rounds.tally else 0
-        for name, filled in (("allowances", rounds_gone * ONE**2), ("balances", counts_gone * gain)):
-            setattr(self, name, np.append(getattr(self, name), np.full(more, filled)))
-        for name in _PER_ITEM:
-            known = getattr(self, name)
-            new = np.full((items, *known.shape[1:]), -1 if name == "found" else 0, known.dtype)
-            setattr(self, name, np.concatenate([known, new]))
+        self.allowances = np.append(self.allowances, np.full(more, rounds_gone * ONE**2))
+        self.balances = np.append(self.balances, np.full(more, counts_gone * gain))
+        self.standings = np.pad(self.standings, ((0, 0), (0, items)))
+        self.held = np.pad(self.held, (0, items))
+        self.found = np.pad(self.found, (0, items), constant_values=-1)
         self.words = words
 
     @property
@@ -107,8 +101,8 @@ class Course:
         """Whether the found items are counted in this week."""
         return self.rounds.tally is not None and week % self.rounds.tally.every == 0
 
-    def begin_week(self, pairs: NDArray[np.int32], source: RandomSource) -> None:
-        """Take in a week's records: pairs of user and item, each once.
+    def begin_week(self, pairs: Whole, source: RandomSource) -> None:
+        """Take in a week's records: packed pairs of user and item, each once.
 
         At most ``joining`` items join a user's set, drawn by the user's own lot among those that the user
         does not hold and that are not published. What was drawn is state: nothing refills a place later.
@@ -116,84 +110,82 @@ class Course:
         if self.week >= self.rounds.weeks or self.step != self.week * self.steps_of_week:
             raise ParameterError("this series is not at the beginning of a week.")
         self.week += 1
+        pairs = np.sort(pairs, kind="stable")  # by user; in no time where they are
         self.window = np.concatenate([self.window, pairs]) if self.rounds.tally else self.window
-        kinds = np.int64(self.held.size)
-        mine = np.sort(self.owners * kinds + self.items)
-        asked = pairs[:, 0] * kinds + pairs[:, 1]
-        places = np.searchsorted(mine, asked)
-        known = np.append(mine, -1)[places] == asked
-        new = pairs[~known & (self.found[pairs[:, 1]] < 0)]
-        new = new[np.argsort(new[:, 0], kind="stable")]
-        starts = _starts(new[:, 0], self.allowances.size)
-        drawn = cut_to(Holdings(starts, new[:, 1], int(kinds)), self.rounds.joining, source)
+        items = pairs.astype(np.int32)
+        joined = self.held[items]  # or the item is new to everybody
+        looked_up, asked = pairs[joined], np.zeros(self.held.size, np.bool_)
+        asked[items[joined]] = True
+        same = asked[self.items]
+        mine = np.sort(packed(self.owners[same], self.items[same]), kind="stable")  # of runs, one a week
+        joined[joined] = np.append(mine, -1)[np.searchsorted(mine, looked_up)] == looked_up
+        new = pairs[~joined & (self.found[items] < 0)]
+        starts = np.searchsorted(new, np.arange(self.allowances.size + 1) << 32)
+        drawn = cut_to(Holdings(starts, new.astype(np.int32), self.held.size), self.rounds.joining, source)
         owners = np.repeat(np.arange(self.allowances.size, dtype=np.int32), np.diff(drawn.starts))
         before = self.held.copy()
         self.held[drawn.items] = True
-        fresh = np.flatnonzero(self.held & ~before)
-        self._catch_up(fresh, source)
-        order = np.argsort(np.concatenate([self.owners, owners]), kind="stable")
-        self.owners = np.concatenate([self.owners, owners])[order]
-        self.items = np.concatenate([self.items, drawn.items])[order]
-        joined = np.full(owners.size, self.week, np.uint8)
-        self.joined = np.concatenate([self.joined, joined])[order]
+        self._catch_up(np.flatnonzero(self.held & ~before), source)
+        self.owners = np.concatenate([self.owners, owners])
+        self.items = np.concatenate([self.items, drawn.items])
+        self.joined = np.concatenate([self.joined, np.full(owners.size, self.week, np.uint8)])
 
     def _catch_up(self, items: Whole, source: RandomSource) -> None:
         """Draw the noise of all rounds that were carried out before anybody held these items.
 
         Each missed round's own number goes through the same recursion: noise belongs to every item and round.
         """
-        standing = np.zeros((items.size, 2), np.int64)
+        standings, nothing = np.zeros((2, items.size), np.int64), np.zeros(items.size, np.int64)
         for _ in range(self.carried):
-            noise = noisy_numbers(np.zeros(items.size, np.int64), self.rounds.sigma, source)
-            standing = self._remembered(standing, noise)
-        self.standings[items] = standing
+            self._remember(standings, noisy_numbers(nothing, self.rounds.sigma, source))
+        self.standings[:, items] = standings
 
-    def _remembered(self, standing: Whole, numbers: Whole) -> Whole:
-        """Let standings be those after a round: what each memory keeps, rounded down, and its number."""
-        for place, memory in enumerate(self.rounds.memories[:2]):
-            column = standing[:, place]
-            column *= memory
-            column >>= 16
-            column += numbers
-        return standing
+    def _remember(self, standings: Whole, numbers: Whole) -> None:
+        """Let standings be those after a round: what each memory keeps, rounded down, and the number."""
+        for memory, standing in zip(self.rounds.memories, standings, strict=False):
+            standing *= memory
+            standing >>= 16
+            standing += numbers
 
     def draw_round(self, source: RandomSource) -> None:
         """Carry out the next round of this week; it was noted before."""
         q = self.round_number + 1
         self.step += 1
         self.allowances += ONE**2
-        values, floors, young = self._values(q)
-        totals = np.zeros(self.held.size, np.int64)
-        ages = (self.week - self.joined).astype(np.uint8)
-        starts = _starts(self.owners, self.allowances.size)
-        part = self.rounds.part
-        spend(starts, self.items, ages, values, floors, young, self.allowances, ONE**2, part, -1, totals)
-        open_items = np.flatnonzero(self.held & (self.found < 0))
-        numbers = noisy_numbers(totals[open_items], self.rounds.sigma, source)
+        own = self._values(q)[self.items]
+        ages = self.week - self.joined.astype(np.int32)
+        values = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
+        numbers, part = np.zeros(self.held.size, np.int64), self.rounds.part
+        spend(self.owners, self.items, values, self.allowances, ONE**2, part, -1, numbers)
+        looked_at = self.held & (self.found < 0)
+        noisy = noisy_numbers(numbers[looked_at], self.rounds.sigma, source)
+        numbers[:] = 0  # as are the standings of other items
+        numbers[looked_at] = noisy
         self.carried += 1
-        standing = self._remembered(self.standings[open_items], numbers)
-        self.standings[open_items] = standing
+        self._remember(self.standings, numbers)
         long, short, none = self.rounds.thresholds[q - 1]
-        reached = (standing[:, 0] >= long) | (standing[:, 1] >= short) | (numbers >= none)
-        self.found[open_items[reached]] = self.week
-        self.standings[open_items[reached]] = 0  # nobody looks at it again
+        reached = (self.standings[0] >= long) | (self.standings[1] >= short) | (numbers >= none)
+        reached &= looked_at
+        self.found[reached] = self.week
+        self.standings[:, reached] = 0  # nobody looks at it again
 
-    def _values(self, q: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]]:
-        """Compute what each item weighs, the least where it is new, and for how many weeks it is."""
+    def _values(self, q: int) -> NDArray[np.int32]:
+        """Compute what each item weighs, the least where it is new, and until what age: 11, 11 and 8 bits."""
         weighing = self.rounds.weighing[q - 1]
-        by_words = np.array(self.rounds.scores, np.int32)
-        by_words = by_words[np.clip(np.arange(256), 1, by_words.size) - 1]
-        values, floors = np.zeros((2, self.held.size), np.uint16)
-        young = np.zeros(self.held.size, np.uint8)
-        for begin in range(0, self.held.size, _BLOCK):  # what lies beside the results stays small
-            some = slice(begin, begin + _BLOCK)
+        by_words = np.array(self.rounds.scores, np.int32)[
+            np.clip(np.arange(256), 1, len(self.rounds.scores)) - 1
+        ]
+        values = np.zeros(self.held.size, np.int32)
+        for begin in range(0, self.held.size, BLOCK):  # what lies beside the result stays small
+            some = slice(begin, begin + BLOCK)
             scores = by_words[self.words[some]] * (self.held[some] & (self.found[some] < 0))
-            long, short = self.standings[some].T.copy()
+            long, short = self.standings[:, some]
             steered = np.maximum(stepped(weighing.long, long), stepped(weighing.short, short))
+            young = 1 + np.add.reduce([short >= cut for cut in weighing.young], dtype=np.int32)
             values[some] = np.maximum(np.minimum(1, steered * scores), steered * scores >> 3)
-            floors[some] = np.maximum(np.minimum(1, scores), weighing.floor * scores >> 3)
-            young[some] = 1 + np.searchsorted(np.array(weighing.young, np.int64), short, side="right")
-        return values, floors, young
+            values[some] |= np.maximum(np.minimum(1, scores), weighing.floor * scores >> 3) << 11
+            values[some] |= young << 22
+        return values
 
     def start_anew(self, step: int) -> None:
         """Go on from this step of the ledger without what was known: all that was saved is taken as spent.
@@ -212,7 +204,7 @@ class Course:
             self.allowances[:] = 0
             self.since = self.round_number
         elif self.ends_with_count(self.week):
-            self.balances[:] = 0
+            self.balances = np.zeros_like(self.balances)
             self.counted_since = self.count_number
             self.window = self.window[:0]
 
@@ -222,7 +214,7 @@ class Course:
         tally = self.rounds.tally
         if tally is None:
             raise ParameterError("this series publishes keys alone.")
-        self.balances += tally.gain
+        self.balances = self.balances + tally.gain
         chosen = np.flatnonzero(self.found >= 0)
         self.before = np.zeros((chosen.size, 2), np.int64)
         self.before[np.searchsorted(chosen, self.tallied)] = np.stack([self.last, self.weights], axis=1)
@@ -230,28 +222,27 @@ class Course:
         weights[self.before[:, 1] == 0] = tally.first
         values = np.zeros(self.held.size, np.uint16)
         values[chosen] = weights
-        pairs = np.unique(self.window[self.found[self.window[:, 1]] >= 0], axis=0)
+        asked = np.unique(self.window[self.found[self.window.astype(np.int32)] >= 0])
+        owners, items = (asked >> 32).astype(np.int32), asked.astype(np.int32)
         self.window = self.window[:0]
         totals = np.zeros(self.held.size, np.int64)
-        ages, young = np.full(len(pairs), _NEVER), np.zeros(values.size, np.uint8)
-        starts, items = _starts(pairs[:, 0], self.balances.size), np.ascontiguousarray(pairs[:, 1])
-        spend(starts, items, ages, values, values, young, self.balances, 1 << 62, 256, 16, totals)
+        spend(owners, items, values[items], self.balances, 1 << 62, 256, 16, totals)
         numbers = noisy_numbers(totals[chosen], tally.sigma, source)
         self.tallied, self.weights = chosen, weights.astype(np.int64)
         self.last = numbers * LARGEST_VALUE // weights
 
-    def compact(self) -> Whole:
+    def compact(self) -> NDArray[np.bool_]:
         """Forget items that nobody has held and that wait for no count; which stay, by their old numbers."""
         kept = self.held | (self.found >= 0)
-        kept[self.window[:, 1]] = True
-        stay, numbers = np.flatnonzero(kept), np.cumsum(kept, dtype=np.int32) - 1
-        if stay.size == kept.size:
-            return stay
-        for name in (*_PER_ITEM, "words"):
-            setattr(self, name, getattr(self, name)[stay])
+        kept[self.window.astype(np.int32)] = True
+        if kept.all():
+            return kept
+        numbers = np.cumsum(kept, dtype=np.int32) - 1
+        for name in ("standings", "held", "found", "words"):
+            setattr(self, name, getattr(self, name)[..., kept])
         self.items, self.tallied = numbers[self.items], numbers[self.tallied].astype(np.int64)
-        self.window = np.stack([self.window[:, 0], numbers[self.window[:, 1]]], axis=1).astype(np.int32)
-        return stay
+        self.window = packed(self.window >> 32, numbers[self.window.astype(np.int32)])
+        return kept
 
     def end_week(self) -> None:
         """End the week; one without a count takes its number all the same."""
@@ -268,12 +259,12 @@ class Course:
         gone[users] = True
         kept = ~gone[self.owners]
         self.owners, self.items, self.joined = self.owners[kept], self.items[kept], self.joined[kept]
-        self.window = self.window[~gone[self.window[:, 0]]]
+        self.window = self.window[~gone[self.window >> 32]]
 
 
-def _starts(owners: NDArray[np.int32], users: int) -> Whole:
-    """Find where each user's places begin, in places sorted by user."""
-    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=users))]).astype(np.int64)
+def packed(users: NDArray[Any], items: NDArray[Any]) -> Whole:
+    """Pack each user and item into one number."""
+    return np.asarray(users.astype(np.int64) << 32 | items.astype(np.int64))
 
 
 def deviation_of(course: Course, weights: Whole) -> NDArray[np.float64]:

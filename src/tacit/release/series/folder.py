@@ -3,8 +3,7 @@
 ::
 
     DIR/series.json    what was asked, the ledger and the charge; no secret
-    DIR/state          encrypted (:mod:`tacit.release.series.state`); its key lies elsewhere
-    DIR/state-parts/   the same of what no round changes
+    DIR/state          encrypted, and its parts in DIR/state-parts/; the key lies elsewhere
     DIR/week-07/       a release like others: tables, manifest that cites the charge, page
     DIR/opening/       the same of a log of the past, if the series was opened on one
     DIR/series.html    the page of the whole series
@@ -54,7 +53,7 @@ from tacit.release.mechanisms.series import Series, SeriesPlan
 from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
-from tacit.release.series.course import FULL, deviation_of
+from tacit.release.series.course import FULL, Course, deviation_of
 from tacit.release.series.page import PAGE, render_series
 from tacit.release.series.state import KeptCourse, SeriesKey, parts_of
 from tacit.searchlog import check_log
@@ -252,7 +251,7 @@ def open_series(
         else:
             book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
         book.state().account.charge(plan.event)  # refused now, before a key is made
-        kept = KeptCourse.empty(plan.rounds)
+        kept = KeptCourse(Course(plan.rounds))
         if earlier is not None:
             _seed(kept, earlier)
         locked = SeriesKey.make(secret)
@@ -394,7 +393,7 @@ class _Work:
         with suppress(OSError):
             self.key_path.unlink(missing_ok=True)
         self.key = SeriesKey.make(self.key_path)
-        self.kept = KeptCourse.empty(self.plan.rounds)
+        self.kept = KeptCourse(Course(self.plan.rounds))
         _seed(self.kept, self.series, same=True)
         self.kept.course.start_anew(self.entry.step)
         self.kept.write(self.path, self.key)
@@ -403,9 +402,9 @@ class _Work:
         self.report("reading")
         with open_engine(memory=memory_for(log)) as engine:
             records = taken.apply(engine.log(log))
-            asked = engine.table(items_of(records, Item.QUERIES).select("user", "query"))
+            asked = [engine.table(items_of(records, Item.QUERIES).select("user", "query"))]
         kept = self.kept
-        kept.course.begin_week(kept.take_in(asked, self.key), self.source)
+        kept.take_in(asked.pop(), self.path, self.key, self.source)
         kept.compact()
         kept.logs[digest] = kept.course.week
         self.kept.write(self.path, self.key)
@@ -450,8 +449,8 @@ class _Work:
         """Forget some users."""
         self._open(restart=False)
         hashed = self.key.users(pa.array(users, pa.string()))
-        places = pc.index_in(hashed, value_set=self.kept.users).drop_null()
-        known = np.unique(np.asarray(places, np.int64))
+        numbers = self.kept.numbers_of(np.unique(hashed, axis=0))
+        known = numbers[numbers < len(self.kept.users)]
         self.kept.course.erase(known)
         self.kept.write(self.path, self.key)
         return int(known.size)
@@ -473,11 +472,11 @@ def _tables_of(kept: KeptCourse) -> Tables:
     found = np.flatnonzero(course.found >= 0)
 
     def rows(items: Any, **columns: Any) -> pa.Table:
-        texts = kept.texts.take(pa.array(items))
-        numbers = {name: pa.array(each, pa.int64()) for name, each in columns.items()}
-        query = pa.field("query", pa.string(), nullable=False)
-        schema = pa.schema([query, *((name, pa.int64()) for name in columns)])
-        return in_order(pa.table({"query": texts, **numbers}).cast(schema))
+        shown = np.zeros(len(kept.texts), np.bool_)
+        shown[items] = True
+        numbers = [pa.array(each, pa.int64()) for each in columns.values()]
+        fields = [pa.field("query", pa.string(), nullable=False), *((name, pa.int64()) for name in columns)]
+        return in_order(pa.table([kept.texts.filter(pa.array(shown)), *numbers], schema=pa.schema(fields)))
 
     tables = {"queries": rows(found, found=course.found[found])}
     if course.rounds.tally is None:

@@ -28,6 +28,7 @@ def render_series(
     queries = read_table(last / "queries.parquet").to_pylist() if last else []
     by_week = groupby(sorted(queries, key=itemgetter("found")), itemgetter("found"))
     newest = [row["query"] for row in queries if row["found"] == len(weeks)]
+    keys = [found["opening"], *found["keys_by_week"]]
     rising = read_table(weeks[-1] / "rising.parquet").to_pylist() if weeks and plan.rounds.tally else []
     return render(
         "tacit.release.series",
@@ -39,22 +40,16 @@ def render_series(
         found_when=[(week, [row["query"] for row in rows]) for week, rows in by_week],
         a_user=A_USER,
         words=prose.words(plan),
-        line=_keys_over_time([found["opening"], *found["keys_by_week"]], found["weeks"]),
+        line=[
+            (_WIDE * week / max(1, found["weeks"]), _HIGH * (1 - each / (max(keys) or 1)), week, each)
+            for week, each in enumerate(keys)
+        ],
         newest=newest[: 5 * _SHOWN],
         new=len(newest),
         rising=rising,
         courses=_courses(weeks, plan.mechanism.count_every) if plan.rounds.tally else [],
         every=plan.mechanism.count_every,
     )
-
-
-def _keys_over_time(by_week: Sequence[int], weeks: int) -> list[tuple[float, float, int, int]]:
-    """Places of the line of keys over time: x, y, the week and how many."""
-    most = max(by_week, default=1) or 1
-    return [
-        (_WIDE * week / max(1, weeks), _HIGH * (1 - keys / most), week, keys)
-        for week, keys in enumerate(by_week)
-    ]
 
 
 def _courses(weeks: Sequence[Path], every: int) -> list[dict[str, Any]]:

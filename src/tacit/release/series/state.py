@@ -24,44 +24,40 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tacit.errors import InputError, IntegrityError
-from tacit.files import atomic_file
-from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.mechanisms.adaptive_holdings import each_once, encoded, numbered, words_of
+from tacit.files import atomic_file, sync
+from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.release.mechanisms.adaptive_holdings import each_once, encoded, words_of
 from tacit.release.schedule import SeriesRounds
-from tacit.release.series.course import Course
+from tacit.release.series.course import Course, Whole
 
-_MAGIC = b"tacit series 3\n"
+_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
+_MAGIC = b"tacit series 4\n"
 _KEY_BYTES = 32
-_HASH_BYTES = 16
-_STEADY = (
-    "held",
-    "words",
-    "owners",
-    "items",
-    "joined",
-    "window",
-    "tallied",
-    "last",
-    "weights",
-    "before",
-    "texts",
-    "users",
-)
-"""What no round changes: replaced as a whole by what does, never in place."""
+_HASH_BYTES, _SOME = 16, 1 << 16
+_CHANGING = ("standings", "found", "allowances")
+"""What rounds change in its place; all else is replaced as a whole by what changes it, or appended to."""
 
 
 def parts_of(state: Path) -> Path:
-    """The folder of the parts that no round changes."""
+    """The folder of its parts."""
     return state.with_name(f"{state.name}-parts")
 
 
+def _write_anew(path: Path, *parts: bytes) -> None:
+    """Write a file for its owner alone where none is, synced."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.writelines(parts)
+    sync(path)
+
+
+@dataclass(frozen=True, repr=False)
 class SeriesKey:
     """The key of a series: hashes of users, the state's encryption, and its marks in the ledger."""
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+    _secret: bytes
 
     @classmethod
     def make(cls, path: Path) -> SeriesKey:
@@ -69,13 +65,9 @@ class SeriesKey:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         secret = OperatingSystemRandomness().bits(_KEY_BYTES)
         try:
-            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            _write_anew(path, secret)
         except FileExistsError:
             raise InputError(f"{path} exists already.", "Choose another place for the key.") from None
-        with os.fdopen(handle, "wb") as file:
-            file.write(secret)
-            file.flush()
-            os.fsync(file.fileno())
         return cls(secret)
 
     @classmethod
@@ -94,7 +86,7 @@ class SeriesKey:
     def _for(self, use: str) -> bytes:
         return hmac.digest(self._secret, use.encode(), "sha256")
 
-    def users(self, names: pa.Array) -> pa.Array:
+    def users(self, names: pa.Array) -> NDArray[np.uint64]:
         """Hash users: AES of a block (the name if it fits, else its hash), and the block added bit by bit.
 
         So not even the key turns a hash back into a name.
@@ -108,28 +100,28 @@ class SeriesKey:
         plain = pc.replace_with_mask(blocks, long, pa.array(hashes, pa.binary()))
         cipher = Cipher(algorithms.AES(self._for("users")), modes.ECB()).encryptor()
         taken = np.frombuffer(plain.cast(pa.binary(_HASH_BYTES)).buffers()[1] or b"", np.uint8)
-        data = np.frombuffer(cipher.update(taken.data), np.uint8) ^ taken
-        return pa.Array.from_buffers(pa.binary(_HASH_BYTES), len(names), [None, pa.py_buffer(data)])
+        return (np.frombuffer(cipher.update(taken.data), np.uint8) ^ taken).view(np.uint64).reshape(-1, 2)
 
     def mark(self, file: Any, use: str) -> str:
         """Hash an open file under the key."""
         return hashlib.file_digest(file, lambda: hmac.new(self._for(use), digestmod="sha256")).hexdigest()
 
-    def encrypt(self, data: Any) -> bytes:
-        """Encrypt into a file that only this key opens, under a key of its own."""
+    def encrypt(self, data: Any) -> tuple[bytes, bytes]:
+        """Encrypt what only this key opens, under a key of its own: its salt, and the rest."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt = OperatingSystemRandomness().bits(_KEY_BYTES)
         cipher = AESGCM(hmac.digest(self._for("state"), salt, "sha256"))
-        return salt + cipher.encrypt(bytes(12), memoryview(data), _MAGIC)
+        return salt, cipher.encrypt(bytes(12), memoryview(data), _MAGIC)
 
-    def decrypt(self, path: Path, data: memoryview, salt: bytes | None = None) -> bytes:
-        """Decrypt a part of a file; IntegrityError if it is another, damaged or cut short."""
+    def decrypt(self, path: Path, begin: int = 0, salt: bytes | None = None) -> bytes:
+        """Decrypt a file; IntegrityError if it is another, damaged or cut short."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        cipher = AESGCM(hmac.digest(self._for("state"), salt or data[:_KEY_BYTES], "sha256"))
         try:
+            data = np.memmap(path, mode="r", offset=begin).data
+            cipher = AESGCM(hmac.digest(self._for("state"), salt or data[:_KEY_BYTES], "sha256"))
             return cipher.decrypt(bytes(12), data[_KEY_BYTES:], _MAGIC)
         except (InvalidTag, ValueError):
             raise IntegrityError(
@@ -143,136 +135,165 @@ class KeptCourse:
     """A course with the names of what is numbered in it. Secret."""
 
     course: Course
-    texts: pa.Array  # of items
-    users: pa.Array  # keyed hashes
+    texts: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.string()))  # of items
+    users: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 2), np.uint64))  # keyed hashes
     logs: dict[str, int] = field(default_factory=dict)
     """Keyed hashes of the logs that were taken in, with the week of each."""
     mark: str = ""  # a keyed hash of the state as it was last written or read
-    _steady: dict[str, tuple[Any, list[tuple[Any, str]]]] = field(default_factory=dict)
-    """What is in files of their own: how to read each part, and its salt, which is the file's name."""
-
-    @classmethod
-    def empty(cls, rounds: SeriesRounds) -> KeptCourse:
-        """Before the first week."""
-        return cls(Course(rounds), pa.array([], pa.string()), pa.array([], pa.binary(_HASH_BYTES)))
+    # what is in files: how to read each, and its salt, which is its name
+    _files: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
 
     def write(self, path: Path, key: SeriesKey) -> None:
-        """Write it whole or not at all, synced.
+        """Write it whole or not at all, synced: parts in files, and then the note that names them.
 
-        What no round changes has files of its own beside it, which are there before the note that names them.
-        The note names the salt of every part, so that parts of two writings never make one state.
+        It names the salt of every part, so that parts of two writings never make one state.
         """
         plain = {n: each for n, each in vars(self.course).items() if isinstance(each, int)}
-        named = {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
-        named |= {"texts": self.texts, "users": self.users}
-        folder, parts, inside = parts_of(path), list[Any](), list[bytes]()
+        named: dict[str, Any] = {"texts": self.texts, "users": self.users}
+        named |= {n: each for n, each in vars(self.course).items() if isinstance(each, np.ndarray)}
+        folder = parts_of(path)
         folder.mkdir(mode=0o700, exist_ok=True)
         with ThreadPoolExecutor(2) as threads:
-            made = threads.map(lambda name: self._sealed(folder, name, named[name], key), named)
-            for name, (forms, part) in zip(named, made, strict=True):
-                parts += [(name, form, len(part), salt) for form, salt in forms]
-                inside.append(part)
-        note = key.encrypt(json.dumps({**plain, "logs": self.logs, "parts": parts}).encode())
-        with atomic_file(path, mode=0o600) as temporary, temporary.open("wb") as file:
-            file.writelines([_MAGIC, len(note).to_bytes(8), note, *inside])
+            made = threads.map(lambda name: self.in_files(path, name, named[name], key), named)
+            parts = dict(zip(named, made, strict=True))
+        sync(folder)
+        note = b"".join(key.encrypt(json.dumps({**plain, "logs": self.logs, "parts": parts}).encode()))
+        with atomic_file(path, mode=0o600) as temporary:
+            temporary.write_bytes(_MAGIC + note)
         self.mark = key.mark(io.BytesIO(note), "mark")
-        salts = {salt for *_, salt in parts}
+        salts = {salt for each in parts.values() for _, salt in each}
         for old in (file for file in folder.iterdir() if file.name not in salts):
             old.unlink()
 
-    def _sealed(self, folder: Path, name: str, each: Any, key: SeriesKey) -> tuple[list[Any], bytes]:
-        """Encrypt what changes, or see to it that the rest is in files: of names, which grow, what is new."""
-        if name not in _STEADY:
-            form, part = _packed(each, key)
-            return [(form, part[:_KEY_BYTES].hex())], part
-        known, parts = self._steady.get(name, (each[:0], []))
-        if each is not known and not (isinstance(each, pa.Array) and each[: len(known)].equals(known)):
+    def in_files(self, path: Path, name: str, each: Any, key: SeriesKey) -> list[Any]:
+        """See to it that it is in files: of what grows what is new, of what has not changed nothing."""
+        known, parts = self._files.get(name, (each[:0], []))
+        first = each[: len(known)]
+        same = each is known or (first.equals(known) if name == "texts" else np.array_equal(first, known))
+        if name in _CHANGING or not same:
             known, parts = each[:0], []
         if len(each) > len(known) or not parts:
-            form, part = _packed(each[len(known) :], key)
-            parts = [*parts, (form, part[:_KEY_BYTES].hex())]
-            with atomic_file(folder / parts[-1][1], mode=0o600) as temporary:
-                temporary.write_bytes(part)
-        self._steady[name] = each, parts
-        if isinstance(each, np.ndarray):
+            form, sealed = _packed(each[len(known) :], key)
+            parts = [*parts, (form, sealed[0].hex())]
+            _write_anew(parts_of(path) / parts[-1][1], *sealed)
+        self._files[name] = each, parts
+        if name not in ("texts", *_CHANGING):
             each.flags.writeable = False  # so that what is in the file is what is there
-        return parts, b""
+        return parts
 
     @classmethod
     def read(cls, path: Path, key: SeriesKey, rounds: SeriesRounds) -> KeptCourse:
         """Read back what was written; FileNotFoundError if a part is gone."""
-        file, begin = path.read_bytes(), len(_MAGIC) + 8
+        file = path.read_bytes()
         if not file.startswith(_MAGIC):
             raise IntegrityError(
                 f"{path} begins with {file[: len(_MAGIC)]!r}, not with {_MAGIC!r}.",
                 "Go on with the version of Tacit that wrote it; or restore it, if it is damaged.",
             )
-        end = begin + int.from_bytes(file[len(_MAGIC) : begin])
-        note, stored, known = memoryview(file)[begin:end], dict[str, Any](), dict[str, Any]()
-        plain = json.loads(key.decrypt(path, note))
-        logs = plain.pop("logs")
-        for name, form, size, salt in plain.pop("parts"):
-            part = memoryview(file)[end : end + size] if size else (parts_of(path) / salt).read_bytes()
-            end += size
-            each = _unpacked(key.decrypt(path, part, bytes.fromhex(salt)), form)
-            old, parts = known.get(name, (None, []))
-            stored[name] = each if old is None else pa.concat_arrays([old, each])
-            known[name] = stored[name], [*parts, (form, salt)]
-        names = {name: stored.pop(name) for name in ("texts", "users")}
-        kept = cls(
-            Course(rounds, **plain, **stored), **names, logs=logs, mark=key.mark(io.BytesIO(note), "mark")
-        )
-        kept._steady = {name: each for name, each in known.items() if name in _STEADY}
-        return kept
+        plain = json.loads(key.decrypt(path, len(_MAGIC)))
+        logs, parts = plain.pop("logs"), plain.pop("parts")
 
-    def take_in(self, asked: pa.Table, key: SeriesKey) -> Any:
-        """Pairs of numbers, each once, for a table of ``user`` and ``query``; makes room for new ones."""
-        known = len(self.texts)
+        def part(name: str, form: Any, salt: str) -> Any:
+            data = key.decrypt(parts_of(path) / salt, 0, bytes.fromhex(salt))
+            if name == "texts":
+                return pa.ipc.open_stream(data).read_all()
+            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=False)
 
-        def users() -> tuple[pa.Array, Any]:
-            names, who = encoded(asked.column("user"))
-            known, people = numbered(self.users, key.users(names))
-            return known, people[who]
+        with ThreadPoolExecutor(2) as threads:
+            coming = {name: [threads.submit(part, name, *each) for each in parts[name]] for name in parts}
+            read = {name: [each.result() for each in coming[name]] for name in parts}
+        texts = pa.concat_tables(read.pop("texts")).column(0)
+        stored: dict[str, Any] = {name: np.concatenate(each) for name, each in read.items()}
+        files = {name: (stored.get(name, texts), parts[name]) for name in parts}
+        users = stored.pop("users")
+        mark = key.mark(io.BytesIO(file[len(_MAGIC) :]), "mark")
+        return cls(Course(rounds, **plain, **stored), texts, users, logs, mark, files)
+
+    def take_in(self, asked: pa.Table, path: Path, key: SeriesKey, source: RandomSource) -> None:
+        """Begin a week with a table of ``user`` and ``query``; new texts are written meanwhile."""
+
+        def people(column: pa.ChunkedArray) -> Whole:
+            names, who = encoded(column)
+            numbers = self.numbers_of(hashed := key.users(names))
+            self.users = np.concatenate([self.users, hashed[numbers >= len(self.users)]])
+            return (numbers << 32)[who]
 
         with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(users)
+            coming = beside.submit(people, asked.column("user"))
             queries, what = encoded(asked.column("query"))
-            self.texts, items = numbered(self.texts, queries)
-            self.users, people = coming.result()
-        self.course.make_room(len(self.users), np.append(self.course.words, words_of(self.texts[known:])))
-        pairs = each_once(people << 32 | items[what])
-        return np.stack([pairs >> 32, pairs & 0xFFFFFFFF], axis=1).astype(np.int32)
+            del asked
+            new, items = _numbered(self.texts, queries)
+            words = beside.submit(words_of, new)
+            pairs = each_once(coming.result() | items[what])
+            self.texts = pa.chunked_array([*self.texts.chunks, new], pa.string())
+            self.course.make_room(len(self.users), np.append(self.course.words, words.result()))
+            beside.submit(self.in_files, path, "texts", self.texts, key)  # where that fails, so will the rest
+            self.course.begin_week(pairs, source)
+
+    def numbers_of(self, users: NDArray[np.uint64]) -> Whole:
+        """Number users by their hashes, all different; new ones after those that are known."""
+        for times in map(np.uint64, range(1 << 62)):  # until no two hashes that differ have the same sum
+            known, named = (pa.array(each[:, 0] + times * each[:, 1]) for each in (self.users, users))
+            places = np.array(pc.index_in(named, value_set=known).fill_null(-1), np.int64)
+            new = places < 0
+            if np.array_equal(self.users[places[~new]], users[~new]):
+                break
+        places[new] = len(self.users) + np.arange(new.sum())
+        return places
 
     def know(self, texts: pa.Array, found: Any = 0) -> None:
         """Let published texts be known from the start, found in these weeks."""
-        first, count = len(self.texts), len(texts)
-        self.texts = pa.concat_arrays([self.texts, texts])
+        first = len(self.texts)
+        self.texts = pa.chunked_array([*self.texts.chunks, texts], pa.string())
         self.course.make_room(0, words_of(self.texts))
-        self.course.found[first : first + count] = found
-        self.course.held[first:] = True
+        self.course.found[first:], self.course.held[first:] = found, True
 
     def compact(self) -> None:
         """Forget texts that nobody has held and that wait for no count."""
         stay = self.course.compact()
-        self.texts = self.texts.take(pa.array(stay)) if stay.size < len(self.texts) else self.texts
+        self.texts = self.texts if stay.all() else self.texts.filter(pa.array(stay))
 
 
-def _packed(each: Any, key: SeriesKey) -> tuple[Any, bytes]:
+def _packed(each: Any, key: SeriesKey) -> tuple[Any, tuple[bytes, bytes]]:
     """Encrypt numbers, or texts, compressed; with what it takes to read them."""
     if isinstance(each, np.ndarray):
         written = each.astype(np.int32) if each.dtype == np.int64 else each
         written = written if np.array_equal(written, each) else each
         data = np.ascontiguousarray(written).reshape(-1).view(np.uint8)
         return (written.dtype.str, each.shape, each.dtype.str), key.encrypt(data)
-    sink = pa.BufferOutputStream()
-    compressed = pa.ipc.IpcWriteOptions(compression="zstd" if each.type == pa.string() else None)
-    with pa.ipc.new_stream(sink, pa.schema([("names", each.type)]), options=compressed) as stream:
-        stream.write_batch(pa.record_batch([each], names=["names"]))
+    sink, zstd = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, pa.schema([("texts", pa.string())]), options=zstd) as stream:
+        stream.write_table(pa.table([each], names=["texts"]), _SOME)
     return None, key.encrypt(np.frombuffer(sink.getvalue(), np.uint8))
 
 
-def _unpacked(data: bytes, form: Any) -> Any:
-    """What was packed."""
-    if form is not None:
-        return np.frombuffer(bytearray(data), form[0]).reshape(form[1]).astype(form[2], copy=False)
-    return pa.ipc.open_stream(data).read_all().column(0).combine_chunks()
+def _numbered(known: pa.ChunkedArray, named: pa.Array) -> tuple[pa.Array, Whole]:
+    """Return new texts, and the numbers of all, which are different; those alike at a glance are compared."""
+    theirs = _glances(known.chunks)
+    mine = _glances([named[begin : begin + _SOME] for begin in range(0, len(named), _SOME)])
+    seen = np.zeros((2, 1 << 24), np.bool_)
+    seen[0, theirs] = seen[1, mine] = True
+    alike, alike_named = seen[1, theirs], seen[0, mine]
+    places = pc.index_in(named.filter(pa.array(alike_named)), value_set=known.filter(pa.array(alike)))
+    numbers = np.full(len(named), -1)
+    numbers[alike_named] = np.append(np.flatnonzero(alike), -1)[places.fill_null(-1)]
+    new = numbers < 0
+    numbers[new] = len(known) + np.arange(new.sum())
+    return named.filter(pa.array(new)), numbers
+
+
+def _glances(chunks: list[pa.Array]) -> NDArray[np.uint32]:
+    """Make 24 bits of each text's length, first and last eight bytes; of nothing but the text."""
+    found = [np.zeros(0, np.uint32)]
+    for texts in filter(len, chunks):
+        _, offsets, data = texts.buffers()
+        bounds = np.frombuffer(offsets, np.int32)[texts.offset :][: len(texts) + 1]
+        text = np.frombuffer(data or b"", np.uint8)[bounds[0] : bounds[-1]]
+        words = np.ndarray(text.size + 1, np.uint64, np.append(text, np.zeros(8, np.uint8)), strides=(1,))
+        starts, ends = bounds[:-1] - bounds[0], bounds[1:] - bounds[0]
+        sizes = (ends - starts).astype(np.uint64)
+        own = ~np.uint64(0) >> (64 - 8 * np.minimum(sizes, 8))
+        first, last = words[starts] & own, words[np.maximum(ends - 8, starts)] & own
+        mixed = first * _ODD[0] + last * _ODD[1] + sizes * _ODD[2]
+        found.append((mixed >> np.uint64(40)).astype(np.uint32))
+    return np.concatenate(found)

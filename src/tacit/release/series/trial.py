@@ -24,7 +24,7 @@ from tacit.release.mechanisms.adaptive_holdings import encoded, words_of
 from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, WeighingByStandings
-from tacit.release.series.course import FULL, Course
+from tacit.release.series.course import FULL, Course, packed
 
 SHARES = (0.0025, 0.005, 0.01, 0.02)
 """Of the active users of a week: who asks a new query, from the middle of the period on."""
@@ -39,7 +39,7 @@ class AskedByWeek:
 
     users: int  # how many
     words: NDArray[np.uint8]  # of each item
-    weeks: list[NDArray[np.int32]]  # of each, pairs of user and item, each once
+    weeks: list[NDArray[np.int64]]  # of each, packed pairs of user and item, each once
     # items that were put in from the middle on, by the share of active users who ask them
     risers: dict[int, float] = field(default_factory=dict)
 
@@ -61,14 +61,13 @@ def read_stream(
     new = {kinds + int(n): share for share, part in zip(SHARES, parts, strict=True) for n in part}
     for number in range(weeks):
         mine = week == number
-        pairs = np.unique(who[mine].astype(np.int64) * kinds + what[mine])
-        listed = [np.stack([pairs // kinds, pairs % kinds], axis=1)]
+        listed = [np.unique(packed(who[mine], what[mine]))]
         if number >= weeks // 2:
-            active = np.unique(listed[0][:, 0])
+            active = np.unique(listed[0] >> 32)
             for item, share in new.items():
                 askers = active[lots.random(active.size) < share]
-                listed.append(np.stack([askers, np.full(askers.size, item)], axis=1))
-        made.append(np.concatenate(listed).astype(np.int32))
+                listed.append(packed(askers, np.array(item)))
+        made.append(np.concatenate(listed))
     return AskedByWeek(len(users), words, made, new)
 
 
@@ -85,7 +84,7 @@ class Outcome:
     """
 
     by_week: list[int]
-    found: NDArray[np.int16]
+    found: NDArray[np.int8]
     errors: tuple[float, ...]
     bias: float
 
@@ -113,8 +112,8 @@ def carry_out(stream: AskedByWeek, rounds: SeriesRounds, known: Sequence[int] = 
             course.draw_round(_SOURCE)
         if course.ends_with_count(week):
             course.draw_count(_SOURCE)
-            together = np.unique(np.concatenate(stream.weeks[since:week]), axis=0)
-            truth = np.bincount(together[:, 1], minlength=stream.words.size)
+            together = np.unique(np.concatenate(stream.weeks[since:week]))
+            truth = np.bincount(together.astype(np.int32), minlength=stream.words.size)
             counts = np.full(truth.size, np.nan)
             counts[course.tallied] = course.last / FULL
             since, top = week, np.argsort(-truth)[: max(TOPS)]
@@ -142,10 +141,9 @@ def _mean(numbers: list[float]) -> float:
 
 def holdings(stream: AskedByWeek, first: int, last: int) -> Holdings:
     """Gather who holds what in some weeks together."""
-    pairs = np.unique(np.concatenate(stream.weeks[first:last]), axis=0)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=stream.users))])
-    items = np.ascontiguousarray(pairs[:, 1])
-    return Holdings(starts.astype(np.int64), items, stream.words.size, stream.words)
+    pairs = np.unique(np.concatenate(stream.weeks[first:last]))
+    starts = np.searchsorted(pairs, np.arange(stream.users + 1) << 32)
+    return Holdings(starts, pairs.astype(np.int32), stream.words.size, stream.words)
 
 
 def at_end(stream: AskedByWeek, epsilon: float, delta: float, *, keys_only: bool = False) -> int:
