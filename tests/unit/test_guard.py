@@ -64,7 +64,7 @@ def test_results_come_back_as_the_same_objects_with_duplicates(guard: Guard) -> 
     assert guard.rerank("java", []) == []
     with pytest.raises(InputError, match="result 1"):
         guard.rerank("java", ["not a result"])  # type: ignore[list-item]
-    with pytest.raises(InputError, match='found NoneType'):
+    with pytest.raises(InputError, match="found NoneType"):
         guard.learn([(None, COFFEE, None)])  # type: ignore[list-item]
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import tacit
 from tacit.privacy.noise.randomness import OperatingSystemRandomness
-from tacit.release.schedule import SeriesRounds
+from tacit.release.execution import stepped
+from tacit.release.schedule import LARGEST_VALUE, SeriesRounds, StepFunction
 from tacit.release.series import course as courses
 from tacit.release.series import state
 from tacit.release.series.course import Course, packed
@@ -101,6 +102,18 @@ def test_a_new_item_weighs_no_less_than_its_floor(rounds: SeriesRounds) -> None:
         expected.append(value)
     assert taken[0].tolist() == expected
     assert len(set(expected)) > 5
+
+
+@pytest.mark.parametrize("reach", [0, 3, 1000, 1 << 20, 1 << 57])
+def test_steps_are_those_at_each_number(reach: int) -> None:
+    """Whatever the grid: at cuts, beside them, between them and far away."""
+    lots = np.random.default_rng(reach)
+    cuts = np.unique(lots.integers(-reach, reach + 1, 40))
+    steps = StepFunction(tuple(cuts.tolist()), tuple(lots.integers(0, LARGEST_VALUE + 1, cuts.size).tolist()))
+    far = np.array([-(1 << 61), 1 << 61, 0])
+    numbers = np.concatenate([cuts, cuts - 1, cuts + 1, lots.integers(-reach - 9, reach + 9, 5000), far])
+    expected = np.array((0, *steps.values))[np.searchsorted(cuts, numbers, side="right")]
+    assert np.array_equal(stepped(steps, numbers), expected)
 
 
 TEXTS = [

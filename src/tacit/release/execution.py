@@ -420,9 +420,16 @@ def noisy_number(number: int, sigma: int, source: RandomSource) -> int:
 
 
 def stepped(steps: schedules.StepFunction, numbers: Whole) -> NDArray[np.uint16]:
-    """Evaluate the step function at each number."""
-    values = np.array((0, *steps.values), dtype=np.uint16)
-    return values[np.searchsorted(np.array(steps.cuts, dtype=np.int64), numbers, side="right")]
+    """Evaluate the step function at each number: from a grid, most of whose cells hold no cut."""
+    cuts, values = np.array(steps.cuts, np.int64), np.array((0, *steps.values), np.uint16)
+    shift = max(0, int(cuts[-1] - cuts[0]).bit_length() - 10)
+    edges = cuts[0] + (np.arange(-1, 1026) << shift)
+    first, last = np.searchsorted(cuts, [edges[:-1], edges[1:] - 1], side="right")
+    cells = np.clip(numbers, cuts[0] - 1, cuts[-1]) - cuts[0] >> shift
+    found: NDArray[np.uint16] = np.where(first == last, values[first], 1 << 15)[cells + 1]
+    rest = np.flatnonzero(found >> 15)
+    found[rest] = values[np.searchsorted(cuts, numbers[rest], side="right")]
+    return found
 
 
 def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomSource) -> Found:

@@ -77,9 +77,9 @@ class Course:
         """
         more, items = users - self.allowances.size, words.size - self.held.size
         rounds_gone, counts_gone = self.round_number - self.since, self.count_number - self.counted_since
-        gain = self.rounds.tally.gain if self.rounds.tally else 0
         self.allowances = np.append(self.allowances, np.full(more, rounds_gone * ONE**2))
-        self.balances = np.append(self.balances, np.full(more, counts_gone * gain))
+        gained = counts_gone * self.rounds.tally.gain if self.rounds.tally else 0
+        self.balances = np.append(self.balances, np.full(more, gained))
         self.standings = np.pad(self.standings, ((0, 0), (0, items)))
         self.held = np.pad(self.held, (0, items))
         self.found = np.pad(self.found, (0, items), constant_values=-1)
@@ -94,8 +94,7 @@ class Course:
     @property
     def count_number(self) -> int:
         """The last count noted."""
-        every = self.rounds.tally.every if self.rounds.tally else 1
-        return self.step // self.steps_of_week // every if self.rounds.tally else 0
+        return self.step // self.steps_of_week // self.rounds.tally.every if self.rounds.tally else 0
 
     def ends_with_count(self, week: int) -> bool:
         """Whether the found items are counted in this week."""
@@ -172,9 +171,8 @@ class Course:
     def _values(self, q: int) -> NDArray[np.int32]:
         """Compute what each item weighs, the least where it is new, and until what age: 11, 11 and 8 bits."""
         weighing = self.rounds.weighing[q - 1]
-        by_words = np.array(self.rounds.scores, np.int32)[
-            np.clip(np.arange(256), 1, len(self.rounds.scores)) - 1
-        ]
+        by_words = np.array(self.rounds.scores, np.int32)
+        by_words = by_words[np.clip(np.arange(256), 1, by_words.size) - 1]
         values = np.zeros(self.held.size, np.int32)
         for begin in range(0, self.held.size, BLOCK):  # what lies beside the result stays small
             some = slice(begin, begin + BLOCK)

@@ -241,15 +241,14 @@ def open_series(
     secret = place("key", key).absolute() if key is not None else state_directory() / "series" / f"{name}.key"
     with atomic_directory(made) as temporary:
         temporary.chmod(0o700)
-        if ledger is None:
+        at = ledger if ledger is None or isinstance(ledger, Ledger) else place("ledger", ledger)
+        if at is None:
             refuse_known([] if past is None else Register().of_log(past))
             book = Ledger.write(temporary / LEDGER, budget or plan.guarantee, label=made.name)
         elif past is not None:
-            book = open_ledger(
-                ledger if isinstance(ledger, Ledger) else place("ledger", ledger), past, budget
-            )
+            book = open_ledger(at, past, budget)
         else:
-            book = ledger if isinstance(ledger, Ledger) else open_unbound(place("ledger", ledger), budget)
+            book = at if isinstance(at, Ledger) else open_unbound(at, budget)
         book.state().account.charge(plan.event)  # refused now, before a key is made
         kept = KeptCourse(Course(plan.rounds))
         if earlier is not None:
@@ -258,9 +257,8 @@ def open_series(
         entry = book.spend(plan.event, purpose or f"series of {plan.mechanism.weeks} weeks")
         if past is not None:
             _find_in_past(kept, past, scrub)
-            _write_week(
-                temporary / OPENING, kept, Order(past, made, plan, Preparation(scrub=scrub), book), entry
-            )
+            order = Order(past, made, plan, Preparation(scrub=scrub), book)
+            _write_week(temporary / OPENING, kept, order, entry)
         kept.write(temporary / STATE, locked)
         about = {
             "format": _FORMAT,
@@ -403,10 +401,9 @@ class _Work:
         with open_engine(memory=memory_for(log)) as engine:
             records = taken.apply(engine.log(log))
             asked = [engine.table(items_of(records, Item.QUERIES).select("user", "query"))]
-        kept = self.kept
-        kept.take_in(asked.pop(), self.path, self.key, self.source)
-        kept.compact()
-        kept.logs[digest] = kept.course.week
+        self.kept.take_in(asked.pop(), self.path, self.key, self.source)
+        self.kept.compact()
+        self.kept.logs[digest] = self.kept.course.week
         self.kept.write(self.path, self.key)
 
     def _finish(self) -> None:
@@ -448,8 +445,7 @@ class _Work:
     def erase(self, users: list[str]) -> int:
         """Forget some users."""
         self._open(restart=False)
-        hashed = self.key.users(pa.array(users, pa.string()))
-        numbers = self.kept.numbers_of(np.unique(hashed, axis=0))
+        numbers = self.kept.numbers_of(np.unique(self.key.users(pa.array(users, pa.string())), axis=0))
         known = numbers[numbers < len(self.kept.users)]
         self.kept.course.erase(known)
         self.kept.write(self.path, self.key)
@@ -472,8 +468,7 @@ def _tables_of(kept: KeptCourse) -> Tables:
     found = np.flatnonzero(course.found >= 0)
 
     def rows(items: Any, **columns: Any) -> pa.Table:
-        shown = np.zeros(len(kept.texts), np.bool_)
-        shown[items] = True
+        shown = np.bincount(items, minlength=len(kept.texts)) > 0
         numbers = [pa.array(each, pa.int64()) for each in columns.values()]
         fields = [pa.field("query", pa.string(), nullable=False), *((name, pa.int64()) for name in columns)]
         return in_order(pa.table([kept.texts.filter(pa.array(shown)), *numbers], schema=pa.schema(fields)))

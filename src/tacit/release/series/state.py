@@ -170,7 +170,7 @@ class KeptCourse:
         known, parts = self._files.get(name, (each[:0], []))
         first = each[: len(known)]
         same = each is known or (first.equals(known) if name == "texts" else np.array_equal(first, known))
-        if name in _CHANGING or not same:
+        if name in _CHANGING or not same or len(each) > len(known) == 0:
             known, parts = each[:0], []
         if len(each) > len(known) or not parts:
             form, sealed = _packed(each[len(known) :], key)
@@ -197,13 +197,13 @@ class KeptCourse:
             data = key.decrypt(parts_of(path) / salt, 0, bytes.fromhex(salt))
             if name == "texts":
                 return pa.ipc.open_stream(data).read_all()
-            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=False)
+            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=name in _CHANGING)
 
         with ThreadPoolExecutor(2) as threads:
             coming = {name: [threads.submit(part, name, *each) for each in parts[name]] for name in parts}
             read = {name: [each.result() for each in coming[name]] for name in parts}
         texts = pa.concat_tables(read.pop("texts")).column(0)
-        stored: dict[str, Any] = {name: np.concatenate(each) for name, each in read.items()}
+        stored: Any = {n: each[0] if len(each) == 1 else np.concatenate(each) for n, each in read.items()}
         files = {name: (stored.get(name, texts), parts[name]) for name in parts}
         users = stored.pop("users")
         mark = key.mark(io.BytesIO(file[len(_MAGIC) :]), "mark")
@@ -224,7 +224,10 @@ class KeptCourse:
             del asked
             new, items = _numbered(self.texts, queries)
             words = beside.submit(words_of, new)
-            pairs = each_once(coming.result() | items[what])
+            pairs = coming.result()
+            pairs |= items[what]
+            pairs = each_once(pairs)
+            del queries, what, items, coming  # which are large
             self.texts = pa.chunked_array([*self.texts.chunks, new], pa.string())
             self.course.make_room(len(self.users), np.append(self.course.words, words.result()))
             beside.submit(self.in_files, path, "texts", self.texts, key)  # where that fails, so will the rest
