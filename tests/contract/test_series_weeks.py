@@ -293,8 +293,7 @@ def test_what_is_in_no_state_any_more_is_in_no_file(opened: OpenSeries, weeks: l
     kept = {path.name for path in (opened.folder / "state-parts").iterdir()}
     assert kept == {salt for _, parts in after.values() for _, salt in parts}
     changed = {name for name, (_, parts) in after.items() if parts != before[name][1]}
-    rounds = {"standings", "found", "allowances"}
-    assert changed == {"owners", "items", "joined"} | rounds  # nothing waits for a count by now
+    assert changed == {"owners", "items", "joined", "standings"}  # nothing waits for a count by now
     for name in changed:
         assert not {salt for _, salt in before[name][1]} & kept, name
     opened.close()

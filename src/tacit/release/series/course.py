@@ -109,7 +109,7 @@ class Course:
         if self.week >= self.rounds.weeks or self.step != self.week * self.steps_of_week:
             raise ParameterError("this series is not at the beginning of a week.")
         self.week += 1
-        pairs = np.sort(pairs, kind="stable")  # by user; in no time where they are
+        pairs.sort(kind="stable")  # by user; in no time where they are
         self.window = np.concatenate([self.window, pairs]) if self.rounds.tally else self.window
         items = pairs.astype(np.int32)
         joined = self.held[items]  # or the item is new to everybody
@@ -119,7 +119,7 @@ class Course:
         mine = np.sort(packed(self.owners[same], self.items[same]), kind="stable")  # of runs, one a week
         joined[joined] = np.append(mine, -1)[np.searchsorted(mine, looked_up)] == looked_up
         new = pairs[~joined & (self.found[items] < 0)]
-        starts = np.searchsorted(new, np.arange(self.allowances.size + 1) << 32)
+        starts = np.append(0, np.cumsum(np.bincount(new >> 32, minlength=self.allowances.size)))
         drawn = cut_to(Holdings(starts, new.astype(np.int32), self.held.size), self.rounds.joining, source)
         owners = np.repeat(np.arange(self.allowances.size, dtype=np.int32), np.diff(drawn.starts))
         before = self.held.copy()
@@ -134,10 +134,12 @@ class Course:
 
         Each missed round's own number goes through the same recursion: noise belongs to every item and round.
         """
-        standings, nothing = np.zeros((2, items.size), np.int64), np.zeros(items.size, np.int64)
-        for _ in range(self.carried):
-            self._remember(standings, noisy_numbers(nothing, self.rounds.sigma, source))
-        self.standings[:, items] = standings
+        for begin in range(0, items.size, BLOCK):
+            some = items[begin : begin + BLOCK]
+            standings, nothing = np.zeros((2, some.size), np.int64), np.zeros(some.size, np.int64)
+            for _ in range(self.carried):
+                self._remember(standings, noisy_numbers(nothing, self.rounds.sigma, source))
+            self.standings[:, some] = standings
 
     def _remember(self, standings: Whole, numbers: Whole) -> None:
         """Let standings be those after a round: what each memory keeps, rounded down, and the number."""
@@ -150,7 +152,7 @@ class Course:
         """Carry out the next round of this week; it was noted before."""
         q = self.round_number + 1
         self.step += 1
-        self.allowances += ONE**2
+        self.allowances, self.found = self.allowances + ONE**2, self.found.copy()
         own = self._values(q)[self.items]
         ages = self.week - self.joined.astype(np.int32)
         values = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
@@ -199,7 +201,7 @@ class Course:
         self.step += 1
         self.noted = self.step
         if self.step % self.steps_of_week:
-            self.allowances[:] = 0
+            self.allowances = np.zeros_like(self.allowances)
             self.since = self.round_number
         elif self.ends_with_count(self.week):
             self.balances = np.zeros_like(self.balances)
@@ -230,16 +232,13 @@ class Course:
         self.last = numbers * LARGEST_VALUE // weights
 
     def compact(self) -> NDArray[np.bool_]:
-        """Forget items that nobody has held and that wait for no count; which stay, by their old numbers."""
-        kept = self.held | (self.found >= 0)
-        kept[self.window.astype(np.int32)] = True
-        if kept.all():
-            return kept
-        numbers = np.cumsum(kept, dtype=np.int32) - 1
-        for name in ("standings", "held", "found", "words"):
-            setattr(self, name, getattr(self, name)[..., kept])
-        self.items, self.tallied = numbers[self.items], numbers[self.tallied].astype(np.int64)
-        self.window = packed(self.window >> 32, numbers[self.window.astype(np.int32)])
+        """Forget items that nobody has held, once none waits for a count; which stay, by old numbers."""
+        kept = self.held | (self.found >= 0) | (self.window.size > 0)
+        if not kept.all():
+            numbers = np.cumsum(kept, dtype=np.int32) - 1
+            for name in ("standings", "held", "found", "words"):
+                setattr(self, name, getattr(self, name)[..., kept])
+            self.items, self.tallied = numbers[self.items], numbers[self.tallied].astype(np.int64)
         return kept
 
     def end_week(self) -> None:

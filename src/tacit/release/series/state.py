@@ -37,7 +37,7 @@ _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np
 _MAGIC = b"tacit series 4\n"
 _KEY_BYTES = 32
 _HASH_BYTES, _SOME = 16, 1 << 16
-_CHANGING = ("standings", "found", "allowances")
+_CHANGING = "standings"
 """What rounds change in its place; all else is replaced as a whole by what changes it, or appended to."""
 
 
@@ -170,14 +170,14 @@ class KeptCourse:
         known, parts = self._files.get(name, (each[:0], []))
         first = each[: len(known)]
         same = each is known or (first.equals(known) if name == "texts" else np.array_equal(first, known))
-        if name in _CHANGING or not same or len(each) > len(known) == 0:
+        if name == _CHANGING or not same or len(each) > len(known) == 0:
             known, parts = each[:0], []
         if len(each) > len(known) or not parts:
             form, sealed = _packed(each[len(known) :], key)
             parts = [*parts, (form, sealed[0].hex())]
             _write_anew(parts_of(path) / parts[-1][1], *sealed)
         self._files[name] = each, parts
-        if name not in ("texts", *_CHANGING):
+        if name not in ("texts", _CHANGING):
             each.flags.writeable = False  # so that what is in the file is what is there
         return parts
 
@@ -197,7 +197,7 @@ class KeptCourse:
             data = key.decrypt(parts_of(path) / salt, 0, bytes.fromhex(salt))
             if name == "texts":
                 return pa.ipc.open_stream(data).read_all()
-            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=name in _CHANGING)
+            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=name == _CHANGING)
 
         with ThreadPoolExecutor(2) as threads:
             coming = {name: [threads.submit(part, name, *each) for each in parts[name]] for name in parts}
