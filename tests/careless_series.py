@@ -263,9 +263,7 @@ class TrueSteering(Course):
         real, drawn = self._values, execution.noisy_numbers
 
         def noting(numbers: np.ndarray, sigma: int, bits: RandomSource) -> np.ndarray:
-            weights = np.zeros(self.held.size, np.int64)
-            weights[self.held & (self.found < 0)] = numbers
-            self._remember(true, weights)
+            self._remember(true, numbers)
             return drawn(numbers, sigma, bits)
 
         with instead(courses, noisy_numbers=noting):

@@ -158,10 +158,9 @@ class Course:
         values = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
         numbers, part = np.zeros(self.held.size, np.int64), self.rounds.part
         spend(self.owners, self.items, values, self.allowances, ONE**2, part, -1, numbers)
+        numbers = noisy_numbers(numbers, self.rounds.sigma, source)
         looked_at = self.held & (self.found < 0)
-        noisy = noisy_numbers(numbers[looked_at], self.rounds.sigma, source)
-        numbers[:] = 0  # as are the standings of other items
-        numbers[looked_at] = noisy
+        numbers *= looked_at  # the standings of other items are 0, too
         self.carried += 1
         self._remember(self.standings, numbers)
         long, short, none = self.rounds.thresholds[q - 1]
