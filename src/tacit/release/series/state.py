@@ -37,8 +37,6 @@ _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np
 _MAGIC = b"tacit series 4\n"
 _KEY_BYTES = 32
 _HASH_BYTES, _SOME = 16, 1 << 16
-_CHANGING = "standings"
-"""What rounds change in its place; all else is replaced as a whole by what changes it, or appended to."""
 
 
 def parts_of(state: Path) -> Path:
@@ -170,14 +168,14 @@ class KeptCourse:
         known, parts = self._files.get(name, (each[:0], []))
         first = each[: len(known)]
         same = each is known or (first.equals(known) if name == "texts" else np.array_equal(first, known))
-        if name == _CHANGING or not same or len(each) > len(known) == 0:
+        if name == "standings" or not same or len(each) > len(known) == 0:  # those change in their place
             known, parts = each[:0], []
         if len(each) > len(known) or not parts:
             form, sealed = _packed(each[len(known) :], key)
             parts = [*parts, (form, sealed[0].hex())]
             _write_anew(parts_of(path) / parts[-1][1], *sealed)
         self._files[name] = each, parts
-        if name not in ("texts", _CHANGING):
+        if name not in ("texts", "standings"):
             each.flags.writeable = False  # so that what is in the file is what is there
         return parts
 
@@ -197,7 +195,7 @@ class KeptCourse:
             data = key.decrypt(parts_of(path) / salt, 0, bytes.fromhex(salt))
             if name == "texts":
                 return pa.ipc.open_stream(data).read_all()
-            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=name == _CHANGING)
+            return np.frombuffer(data, form[0]).reshape(form[1]).astype(form[2], copy=name == "standings")
 
         with ThreadPoolExecutor(2) as threads:
             coming = {name: [threads.submit(part, name, *each) for each in parts[name]] for name in parts}
@@ -235,13 +233,16 @@ class KeptCourse:
 
     def numbers_of(self, users: NDArray[np.uint64]) -> Whole:
         """Number users by their hashes, all different; new ones after those that are known."""
-        for times in map(np.uint64, range(1 << 62)):  # until no two hashes that differ have the same sum
-            known, named = (pa.array(each[:, 0] + times * each[:, 1]) for each in (self.users, users))
-            places = np.array(pc.index_in(named, value_set=known).fill_null(-1), np.int64)
-            new = places < 0
-            if np.array_equal(self.users[places[~new]], users[~new]):
-                break
-        places[new] = len(self.users) + np.arange(new.sum())
+        places, left, known = np.full(len(users), -1), np.arange(len(users)), np.arange(len(self.users))
+        slots, times = np.zeros(1 << 22, np.int32), 0
+        while known.size:  # until each of those known has had a slot for itself
+            by = np.array([1, times], np.uint64) * _ODD[0]
+            theirs, mine = (each @ by >> np.uint64(42) for each in (self.users[known], users[left]))
+            slots[theirs] = known
+            hit = (self.users[slots[mine]] == users[left]).all(axis=1)
+            places[left[hit]] = slots[mine[hit]]
+            left, known, times = left[~hit], known[slots[theirs] != known], times + 1
+        places[left] = len(self.users) + np.arange(left.size)
         return places
 
     def know(self, texts: pa.Array, found: Any = 0) -> None:
