@@ -60,7 +60,9 @@ def without_words(
             pool = [page for page in pools[name] if not forms & set(table.content(page["snippet"]))]
             if len(pool) < about:
                 continue
-            history = choice.sample(pool, about) + choice.sample(everything, size - about)
+            read = choice.sample(pool, about)
+            others = [page for page in everything if page not in read]
+            history = read + choice.sample(others, size - about)
             yield HistoryCase(query, asked, meaning, ambient.results[query], history, relevant)
 
 

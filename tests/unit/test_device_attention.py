@@ -94,7 +94,7 @@ def test_words_and_vectors_are_compared_as_defined() -> None:
         for column, result in enumerate(RESULTS):
             (one, left), (two, right) = parts(document), parts(result)
             shared = sum(weight * two.get(word, 0) for word, weight in one.items())
-            expected[row, column] = shared + 0.4 * max(0, left @ right - 0.3)
+            expected[row, column] = shared + 0.4 * max(0, left @ right - 0.2)
     assert np.allclose(attended.similarity, expected, atol=1e-4)
     relevance = expected.mean(axis=1) + 0.7 * np.array([1, 1] + [0] * 20)
     excess = np.exp((relevance - 0.45) / 0.06)

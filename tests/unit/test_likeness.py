@@ -21,7 +21,7 @@ def cleaned(text: str, query: QueryWords) -> tuple[dict[int, float], np.ndarray]
     weights = {number: (1 + math.log(times)) * float(TABLE.weight[number]) for number, times in bag.items()}
     length = math.sqrt(sum(weight**2 for weight in weights.values()))
     scaled = {number: weight / length for number, weight in weights.items()} if length > 0 else {}
-    sense = np.zeros(TABLE.dimensions)
+    sense = np.zeros(100)
     for number, weight in weights.items():
         sense += weight * TABLE.units(np.array([number]))[0]
     return scaled, sense / (np.linalg.norm(sense) or 1) if length > 0 else 0 * sense

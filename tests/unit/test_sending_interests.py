@@ -287,6 +287,16 @@ def test_density_grows_as_pages_come_as_if_all_came_at_once() -> None:
     np.testing.assert_allclose(grown.values, whole.values, atol=1e-5)
 
 
+def test_density_is_the_mean_likeness_of_the_eight_nearest_pages() -> None:
+    history, density = Bags(load_word_table()), Density()
+    rows = np.random.default_rng(3).normal(size=(300, 100)).astype(np.float32)
+    history.senses, history.squares = rows, np.ones(300, np.float32)
+    density.refresh(history)
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    alike = rows @ rows.T - 9 * np.eye(300)
+    np.testing.assert_allclose(density.values, np.sort(alike, axis=1)[:, -8:].mean(axis=1), atol=1e-5)
+
+
 @pytest.mark.parametrize("others_are_near", [False, True])
 def test_the_dense_part_speaks_only_where_it_is_nearer_to_the_results_than_the_rest(
     others_are_near: bool,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tacit import IntegrityError
-from tacit.text.vectors import BUCKETS, COMMONEST, WordTable, load_word_table, plural_forms
+from tacit.text.vectors import BUCKETS, COMMONEST, FAMILIAR, WordTable, load_word_table, plural_forms
 
 TABLE = load_word_table()
+DATA = Path(str(resources.files("tacit.data"))) / "glove"
 
 
 def vector(bag: dict[int, int]) -> np.ndarray:
@@ -27,6 +29,24 @@ def test_the_table_has_its_promised_size() -> None:
     assert TABLE.dimensions == 50
     assert TABLE.vectors.dtype == np.int8
     assert TABLE.vectors.nbytes == 2_500_000
+
+
+def test_directions_of_words_have_the_mean_removed_and_great_variance_held_down() -> None:
+    """As the build says, from the bundled steps alone; and the words that follow are the nearest."""
+    steps = np.hstack((TABLE.vectors, TABLE.rest)).astype(np.float64)
+    familiar = steps[COMMONEST:FAMILIAR]
+    middle, step = np.load(DATA / "evening.npy")
+    assert np.allclose(middle, familiar.mean(axis=0), atol=1e-3)
+    assert np.allclose(step[:50], TABLE.scale / (familiar.std(axis=0)[:50] * TABLE.scale) ** 0.7, rtol=1e-3)
+    spread = (familiar * step).std(axis=0)
+    assert spread.max() / spread.min() < 2
+    units = TABLE.units(np.arange(len(TABLE)))
+    expected = (steps - middle) * step
+    assert np.allclose(units, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-5)
+    assert not TABLE.units(np.array([len(TABLE) + 7])).any()
+    for word, near in (("espresso", "latte"), ("soprano", "mezzo"), ("volcano", "eruption")):
+        nearest = np.argsort(-units @ units[TABLE.number(word)])[1:4]
+        assert near in [TABLE.words[place] for place in nearest], word
 
 
 def closeness(one: str, other: str) -> float:
@@ -80,7 +100,9 @@ def test_a_damaged_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="cannot be read"):
         WordTable(tmp_path)
     np.save(tmp_path / "vectors.npy", np.zeros((3, 2), np.int8))
+    np.save(tmp_path / "rest.npy", np.zeros((2, 2), np.int8))
     np.save(tmp_path / "scale.npy", np.ones(2, np.float32))
+    np.save(tmp_path / "evening.npy", np.ones((2, 4), np.float32))
     (tmp_path / "words.txt").write_text("one\ntwo\n")
     with pytest.raises(IntegrityError, match="do not fit"):
         WordTable(tmp_path)

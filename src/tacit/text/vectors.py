@@ -9,7 +9,6 @@ and the highest weight, but no vector.
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -43,7 +42,8 @@ class WordTable:
 
     Attributes:
         vectors: one row per word, in 8-bit steps; read from the disk as needed.
-        scale: the size of a step, by dimension.
+        rest: the dimensions of less variance, which only :meth:`units` reads.
+        scale: the size of a step of ``vectors``, by dimension.
         words: by number.
         weight: how telling each number's word is: ``ln((rank + 10) / 50)``, 0 for the commonest.
     """
@@ -51,13 +51,15 @@ class WordTable:
     def __init__(self, folder: Path) -> None:
         try:
             self.vectors: npt.NDArray[np.int8] = np.load(folder / "vectors.npy", mmap_mode="r")
+            self.rest: npt.NDArray[np.int8] = np.load(folder / "rest.npy", mmap_mode="r")
             self.scale: _Float32 = np.load(folder / "scale.npy")
+            self._middle, self._step = np.load(folder / "evening.npy")
             listed = (folder / "words.txt").read_text(encoding="utf-8").split()
         except (OSError, ValueError) as error:
             raise IntegrityError(
                 f"the word vectors at {folder} cannot be read.", "Install Tacit again."
             ) from error
-        if self.vectors.shape != (len(listed), len(self.scale)):
+        if not self.vectors.shape == (len(listed), len(self.scale)) == self.rest.shape:
             raise IntegrityError(
                 f"the word vectors at {folder} do not fit their words.", "Install Tacit again."
             )
@@ -80,17 +82,13 @@ class WordTable:
     def dimensions(self) -> int:
         return len(self.scale)
 
-    @cached_property
-    def mean(self) -> _Float32:
-        """The mean vector of familiar words, which says nothing of any."""
-        familiar = self.vectors[COMMONEST:FAMILIAR].mean(axis=0, dtype=np.float64)
-        mean: _Float32 = (familiar * self.scale).astype(np.float32)
-        return mean
-
     def units(self, numbers: npt.NDArray[np.integer]) -> _Float32:
-        """The vectors of words without their mean, at length 1; zero for words outside the table."""
+        """The directions of words in all dimensions, the mean of familiar ones removed and dimensions of
+        great variance held down, at length 1; zero for words outside the table."""
         known = numbers < len(self)
-        rows = self.vectors[np.where(known, numbers, 0)].astype(np.float32) * self.scale - self.mean
+        places = np.where(known, numbers, 0)
+        rows: _Float32 = np.hstack((self.vectors[places], self.rest[places])) - self._middle
+        rows *= self._step
         lengths = np.linalg.norm(rows, axis=1)
         rows *= (known / np.maximum(lengths, 1e-6)).astype(np.float32)[:, None]
         return rows

@@ -45,7 +45,7 @@ _Int32 = npt.NDArray[np.int32]
 _Wide = npt.NDArray[np.int64]
 
 
-_AT_ONCE = 1_000
+_AT_ONCE = 100
 """Texts whose words' vectors are added up together: a few megabytes."""
 
 
@@ -67,7 +67,7 @@ class Bags:
         times: how often each occurs in its text.
         weights: how much each tells in its text.
         squares: the squared length of each text's weights.
-        senses: the sum of each text's word vectors without their mean, each weighted by how telling it is.
+        senses: the sum of the directions of each text's words, each weighted by how telling it is.
     """
 
     def __init__(self, table: WordTable) -> None:
@@ -77,7 +77,7 @@ class Bags:
         self.times: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
         self.weights: _Float32 = np.empty(0, np.float32)
         self.squares: _Float32 = np.empty(0, np.float32)
-        self.senses: _Float32 = np.empty((0, table.dimensions), np.float32)
+        self.senses: _Float32 = table.units(self.words)
 
     def __len__(self) -> int:
         return len(self.squares)

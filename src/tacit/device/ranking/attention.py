@@ -9,7 +9,7 @@ and a query q::
     w[h]    = exp(r[h] / tau) / (sum of exp(r / tau) + n exp(rho / tau))
     s[d]    = sum of w[h] C[d, h];   order by  lam s[d] - ln(rank in the engine's order + kappa)
 
-A text's vector is the sum of its words' vectors as they weigh, the public mean removed; a faint likeness of
+A text's vector is the sum of its words' directions as they weigh; a faint likeness of
 two vectors says nothing (c). cov(q, h) is the weighted share of the query's words that occur in h. The second
 term of the denominator is a *null document*, the gate that keeps a history without evidence from moving
 anything. It weighs as much as n documents, for the largest of n similarities that mean nothing grows with
@@ -51,7 +51,7 @@ class AttentionParameters:
 
     vector: float = 0.4
     """b: how much vectors count beside words."""
-    faint: float = 0.3
+    faint: float = 0.2
     """c: the cosine from which they do."""
     coverage: float = 0.7
     """g: how much it counts that a document contains the query's words."""

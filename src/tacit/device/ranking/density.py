@@ -1,21 +1,21 @@
 """Help beyond known words: similarity to the dense part of the history, against its average.
 
 A history that never used the query's words may still show which meaning is meant, where several of its pages
-are alike and some of the results are like them. Vectors here are sums of words' vectors (the public mean
-removed, each at length 1) weighted by ``(1 + ln tf) idf``, without the query's words; C is their cosine. For
-results d and pages h::
+are alike and some of the results are like them. Vectors here are sums of words' directions
+(:meth:`tacit.text.vectors.WordTable.units`) weighted by ``(1 + ln tf) idf``, without the query's words; C is
+their cosine. For results d and pages h::
 
-    density[h] = mean of the 6 largest C[h, other pages]           (kept a page, updated as pages come)
-    r[h]       = mean of the 5 largest C[:, h]+
-    u[h]       = (density[h] / largest density)^20 r[h]^2;         w = u over its 20 largest, normalised
+    density[h] = mean of the 8 largest C[h, other pages]           (kept a page, updated as pages come)
+    r[h]       = mean of the 8 largest C[:, h]+
+    u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift       = gate * 20 (1 + N + N^2)(g - mean g),    gate = clip((z - 0.18) / 0.04, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.7
+    lift       = gate * 30 (1 + N + N^2 + N^3)(g - mean g),    gate = clip((z - 0.3) / 0.04, 0, 1)
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.55
 
 N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
 one meaning rise together, also those that say little. The gate keeps a history quiet that has nothing dense
 near the results: similarity to single pages finds something for any query, and moves it for nothing. The
-pages that speak must be a fifth nearer to these results than the history is as a whole, and there must be
+pages that speak must be a third nearer to these results than the history is as a whole, and there must be
 several of a kind: in a short history nothing is.
 """
 
@@ -31,11 +31,11 @@ _Float32 = npt.NDArray[np.float32]
 
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
-_LIKE, _RESULTS, _PAGES = 6, 5, 20
-_POWER, _STRENGTH = 20, 20.0
-_GATE, _WIDTH, _DENSE = 0.18, 0.04, 0.7
-_ALIKE, _HANDED = 5, 2
-_CHUNK = 512
+_LIKE, _RESULTS, _PAGES = 8, 8, 15
+_POWER, _STRENGTH = 10, 30.0
+_GATE, _WIDTH, _DENSE = 0.3, 0.04, 0.55
+_ALIKE, _HANDED = 5, 3
+_CHUNK = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,6 @@ class Density:
     def __init__(self) -> None:
         self.begin = 0
         """The place in the history of the first page that counts."""
-        self._rows: _Float32 = np.empty((0, 0), np.float32)
         self._top: _Float32 = np.empty((0, _LIKE), np.float32)
 
     def __len__(self) -> int:
@@ -65,15 +64,16 @@ class Density:
         """Take in pages that were added; start anew where the list was, or has outgrown the window twice."""
         if len(self._top) == 0 or len(history) < len(self) or len(history) - self.begin > 2 * WINDOW:
             self.begin = max(0, len(history) - WINDOW)
-            self._rows = np.empty((0, history.table.dimensions), np.float32)
             self._top = np.empty((0, _LIKE), np.float32)
-        while len(self) < len(history):
-            self._extend(unit_rows(history.senses[len(self) : len(self) + _CHUNK]))
+        if len(self) < len(history):
+            rows = unit_rows(history.senses[self.begin :])
+            while len(self) < len(history):
+                self._extend(rows[: len(self._top) + _CHUNK])
 
-    def _extend(self, new: _Float32) -> None:
+    def _extend(self, rows: _Float32) -> None:
         known = len(self._top)
-        self._rows = np.concatenate((self._rows, new))
-        alike = new @ self._rows.T
+        new = rows[known:]
+        alike = new @ rows.T
         alike[np.arange(len(new)), known + np.arange(len(new))] = 0  # a page is no company for itself
         if known:
             merged = np.hstack((self._top, alike[:, :known].T))
