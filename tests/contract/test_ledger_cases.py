@@ -161,6 +161,7 @@ def test_of_several_first_releases_at_once_one_opens_the_ledger_and_all_use_it(l
                 str(log),
                 *_PRICE,
                 *_BUDGET,
+                "--a-person-may-be-shown",  # by all three, which the last may know of
                 "-o",
                 str(log.parent / f"out-{n}"),
             ],

@@ -87,7 +87,7 @@ def test_evaluating_a_series_compares_it_with_both_other_ways(log: Path) -> None
     assert row["weekly"] < row["series"] < 2 * row["end"]
     assert row["by_week"][-1] == row["series"]
     assert len(row["by_week"]) == len(row["weekly_by_week"]) == 4
-    assert 0 < row["top_50"] < row["top_200"] <= 1
+    assert 0 < row["top_50"] <= row["top_200"] <= 1  # both 1 where too few of so short a log are found
     assert row["delay_2.00%"] in (0, 1)
     made = tacit.evaluate_series(log, weeks=3, epsilons=[8.0, 20.0], delta=1e-3, new=0)
     assert [each["epsilon"] for each in made["ways"]] == [8.0, 20.0]

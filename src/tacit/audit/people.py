@@ -19,8 +19,8 @@ from tacit.audit.page import bar, table
 from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.release.mechanism import Plan
-from tacit.release.mechanisms.adaptive_holdings import encoded
 from tacit.release.registry import mechanism_class
+from tacit.row_groups import encoded
 from tacit.searchlog import check_log
 from tacit.validation import flag, place, real, whole
 

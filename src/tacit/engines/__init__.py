@@ -10,25 +10,22 @@ when the work ends. What ``kill -9`` leaves there is raw data: the next release 
 import os
 import re
 import shutil
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-import duckdb
-import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.errors import InfeasibleError, LogError, ParameterError, TacitError
 from tacit.files import literal_path
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
+from tacit.row_groups import rows_of
 
 _SPILL = "tacit-release-"
 _MEGABYTE = 1 << 20
@@ -38,42 +35,29 @@ BATCH = 1 << 17
 """Rows that are in memory at a time."""
 
 
-class _Compilers(ModuleType):
-    """Ibis' compilers to SQL, each loaded when it is asked for; Ibis itself loads those of 20 engines."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return import_module(f"{self.__name__}.{name}")
-
-
-def _load_compilers_when_asked() -> None:
-    name = "ibis.backends.sql.compilers"
-    if name not in sys.modules and (spec := find_spec(name)) is not None:
-        compilers = _Compilers(name)
-        compilers.__spec__, compilers.__path__ = spec, list(spec.submodule_search_locations or ())
-        sys.modules[name] = compilers
-        sys.modules["ibis.backends.sql"].compilers = compilers  # type: ignore[attr-defined]
-
-
-_load_compilers_when_asked()
-
-
 class Engine:
-    """A connection that reads logs, keeps intermediate tables and streams results.
+    """A connection that reads logs, keeps intermediate tables and streams results; made when first asked.
 
     Its ``scratch`` is a private folder that goes with it.
     """
 
-    def __init__(self, backend: Any, scratch: Path, memory: int = 0) -> None:
-        self.backend = backend
+    def __init__(
+        self, connect: Callable[[], Any], scratch: Path, memory: int = 0, threads: int | None = None
+    ) -> None:
+        self._connect = connect
         self.scratch = scratch
         self.naming = OperatingSystemRandomness().bits(16).hex()
         """A key for names in the place of texts: so nobody can choose texts that share a name."""
         self._memory = memory
+        self.threads = threads
         self._records = 0
         self._kept_so_far = 0
         self._files: dict[str, Path] = {}
+
+    @cached_property
+    def backend(self) -> Any:
+        """The backend of Ibis."""
+        return self._connect()
 
     def log(self, path: str | Path) -> Any:
         """The records of a search log in canonical Parquet, as a table expression."""
@@ -88,9 +72,10 @@ class Engine:
         self._records = max(self._records, sum(pq.read_metadata(file).num_rows for file in files))
         return table
 
-    def holds(self, pairs_a_record: int) -> bool:
-        """Whether so many pairs a record of the log fit, beside the engine, in half of its memory."""
-        return 2 * _BYTES_A_PAIR * pairs_a_record * self._records <= self._memory
+    def holds(self, pairs_a_record: int, log: Path | None = None) -> bool:
+        """Whether so many pairs a record of the log, or of those read, fit in half of its memory."""
+        records = self._records if log is None else rows_of(log)
+        return 2 * _BYTES_A_PAIR * pairs_a_record * records <= self._memory
 
     def keep(self, expression: Any) -> Any:
         """Compute ``expression`` now, and give it back as a table."""
@@ -101,15 +86,16 @@ class Engine:
 
     def load(self, table: pa.Table) -> Any:
         """Load an Arrow table as a table of the engine."""
-        self._kept_so_far += 1
-        with redacted_errors():
-            return self.backend.create_table(f"kept_{self._kept_so_far}", ibis.memtable(table), temp=True)
+        return self.keep(import_module("ibis").memtable(table))
 
     def batches(self, expression: Any) -> Iterable[pa.RecordBatch]:
         """Yield the rows of ``expression``, some at a time; read them to the end before asking for more.
 
         DuckDB's own reader: Ibis 12 calls one that DuckDB 2 no longer has.
         """
+        if isinstance(expression, pa.Table):  # counted without DuckDB
+            yield from expression.to_batches(BATCH)
+            return
         with redacted_errors():
             yield from self.backend.con.sql(self.backend.compile(expression)).to_arrow_reader(BATCH)
 
@@ -207,20 +193,22 @@ def open_engine(
         with open_spark(master, spill=spill) as spark:
             yield spark
         return
-    with private_folder(spill) as folder:
-        backend = ibis.duckdb.connect(
-            memory_limit=f"{memory // _MEGABYTE}MiB",
-            threads=threads or len(os.sched_getaffinity(0)),
-            temp_directory=str(folder),
-            preserve_insertion_order=False,
-            autoinstall_known_extensions=False,
-            autoload_known_extensions=False,
-        )
-        try:
+    with private_folder(spill) as folder, ExitStack() as ending:
+
+        def connect() -> Any:
+            backend = import_module("ibis").duckdb.connect(
+                memory_limit=f"{memory // _MEGABYTE}MiB",
+                threads=threads or len(os.sched_getaffinity(0)),
+                temp_directory=str(folder),
+                preserve_insertion_order=False,
+                autoinstall_known_extensions=False,
+                autoload_known_extensions=False,
+            )
+            ending.callback(backend.disconnect)
             backend.con.execute("SET enable_progress_bar = false")  # it is drawn on stdout, where results go
-            yield Engine(backend, folder, memory)
-        finally:
-            backend.disconnect()
+            return backend
+
+        yield Engine(connect, folder, memory, threads)
 
 
 @contextmanager
@@ -251,6 +239,8 @@ def _clear_leftovers(parent: Path) -> None:
 @contextmanager
 def redacted_errors() -> Iterator[None]:
     """Pass on only the kind of a failure: an engine's messages may quote records."""
+    import duckdb
+
     try:
         with warnings.catch_warnings():
             # Ibis 12 calls names that DuckDB 2 has replaced.

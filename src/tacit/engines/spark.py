@@ -49,9 +49,9 @@ _Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 class SparkEngine(Engine):
     """A Spark session that reads logs, keeps intermediate tables and streams results."""
 
-    def holds(self, pairs_a_record: int) -> bool:
-        """Return True: nothing of the size of a log is held in one place."""
-        del pairs_a_record
+    def holds(self, pairs_a_record: int, log: Path | None = None) -> bool:
+        """Return False: nothing of the size of a log is held in one place."""
+        del pairs_a_record, log
         return False
 
     def logs(self, paths: Iterable[str | Path]) -> Any:
@@ -211,7 +211,7 @@ def open_spark(master: str, *, spill: str | Path | None = None) -> Iterator[Spar
     with private_folder(spill) as folder:
         session, mine = _session(master)
         try:
-            engine = SparkEngine(session, folder)
+            engine = SparkEngine(lambda: session, folder)
             _require_executors(engine)
             yield engine
         finally:

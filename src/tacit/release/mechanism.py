@@ -22,6 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from tacit.errors import InfeasibleError, ParameterError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.analysis import Charge
     from tacit.release.execution import Tables
+    from tacit.release.preparation import Preparation
     from tacit.release.schedule import Part, Schedule
 
 M = TypeVar("M", bound="Mechanism", covariant=True)
@@ -249,6 +251,15 @@ class Plan(ABC, Generic[M]):
 
     def admit(self, engine: Engine, log: Any) -> None:
         """Refuse a log for which the guarantee would not hold; called before it is counted for a release."""
+
+    def take_in(self, engine: Engine, log: Path, preparation: Preparation) -> Counting:
+        """Admit and count the records of a log that take part."""
+        from tacit.row_groups import forget
+
+        forget()  # the engine reads for itself
+        records = preparation.apply(engine.log(log))
+        self.admit(engine, records)
+        return self.count(engine, records)
 
     @abstractmethod
     def count(self, engine: Engine, log: Any) -> Counting:

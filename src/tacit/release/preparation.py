@@ -14,9 +14,10 @@ reader could not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
 from tacit.release.execution import Tables
-from tacit.searchlog.schema import WORDLESS
+from tacit.row_groups import TEXTS, forget, times_in, work_through
+from tacit.searchlog.schema import SCHEMA, WORDLESS
 from tacit.searchlog.sessions import BY_PAUSES, SessionCut
 from tacit.text import INVISIBLE, SUSPECT, sensitive_patterns, sensitive_url_patterns
 
@@ -75,6 +77,11 @@ def _bad(texts: Any, column: str, scrub: bool) -> npt.NDArray[np.bool_]:
     return bad
 
 
+_NOTHING = pa.schema(
+    [(each.name, TEXTS if each.type == pa.string() else each.type) for each in SCHEMA]
+).empty_table()
+
+
 @dataclass(frozen=True)
 class Preparation:
     """Which records take part.
@@ -105,6 +112,26 @@ class Preparation:
             log = log.filter(log.time < self.until)
         log = plainly_harmless(log) if self.scrub else log
         return log if self.sessions == BY_PAUSES else self.sessions.numbered(log)
+
+    def read(self, log: Path, columns: Sequence[str], threads: int | None = None) -> pa.Table:
+        """The columns of the same records as they lie in the log's file, where texts are dictionaries."""
+        needed = [*columns, "time"] if self.since or self.until else columns
+        batches = list(work_through(log, sorted({"query", *needed}), self._of_batch, threads))
+        forget()
+        return pa.Table.from_batches(batches).select(columns) if batches else _NOTHING.select(columns)
+
+    def _of_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        query = batch.column("query")
+        texts = query.dictionary
+        bad = np.array(pc.equal(texts, WORDLESS))
+        if self.scrub:
+            at = np.flatnonzero(times_in(texts, "@"))  # few
+            bad[at] |= np.asarray(pc.match_substring(texts.take(pa.array(at)), "."))
+        keep = np.ones(batch.num_rows, np.bool_) if not bad.any() else ~bad[np.asarray(query.indices)]
+        for edge, stays in ((self.since, pc.greater_equal), (self.until, pc.less)):
+            if edge is not None:
+                keep &= np.asarray(stays(batch.column("time"), pa.scalar(edge, pa.timestamp("us"))))
+        return batch if keep.all() else batch.filter(pa.array(keep))
 
     def to_dict(self) -> dict[str, Any]:
         return {

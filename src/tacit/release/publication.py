@@ -326,9 +326,7 @@ def publish_log(
             atomic_directory(order.output) as folder,
         ):
             report("counting")
-            log = order.preparation.apply(engine.log(order.log))
-            order.mechanism.admit(engine, log)
-            counting = order.mechanism.count(engine, log)
+            counting = order.mechanism.take_in(engine, order.log, order.preparation)
             report("charging the ledger")
             entry = order.ledger.spend(order.mechanism.event, order.purpose or order.mechanism.name)
             _remember(order.ledger, report)

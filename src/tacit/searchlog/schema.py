@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.errors import LogError
+from tacit.row_groups import work_through
 
 SCHEMA = pa.schema(
     [
@@ -60,13 +60,8 @@ def check_log(path: str | Path) -> Path:
     needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
     if not needed:
         return path
-    from pyarrow.dataset import dataset  # which loads pandas, in 0.25 seconds
-
-    try:
-        rows = dataset(path)
-        missing = [name for name in needed if rows.count_rows(filter=pc.field(name).is_null())]
-    except (pa.ArrowException, OSError) as error:
-        raise LogError(f"{path} cannot be read to its end.", "Bring it in again.") from error
+    found = work_through(path, needed, lambda batch: [each.null_count > 0 for each in batch.columns])
+    missing = [name for name, nulls in zip(needed, zip(*found, strict=True), strict=False) if any(nulls)]
     if missing:
         raise LogError(
             f"{path} has records without {' and '.join(missing)}; every record of a search log has them.",
@@ -159,16 +154,11 @@ class LogWriter:
             self._writer.close()
 
 
-def damage_of(path: str | Path) -> str:
+def damage_of(path: Path) -> str:
     """The first column whose records cannot be read, in words; empty when all can."""
-    try:
-        with pq.ParquetFile(path) as file:
-            for name in file.schema_arrow.names:
-                try:
-                    for _ in file.iter_batches(columns=[name]):
-                        pass
-                except (pa.ArrowException, OSError):  # the engine's message may quote a value
-                    return f"the column {name} of its records cannot be read"
-    except (pa.ArrowException, OSError):
-        return "its table of contents cannot be read"
+    for name in COLUMNS:
+        try:
+            any(work_through(path, [name], lambda batch: batch.num_rows < 0))
+        except LogError:
+            return f"the column {name} of its records cannot be read"
     return ""

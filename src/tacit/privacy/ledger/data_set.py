@@ -8,17 +8,10 @@ every length up to the longest.
 The register of ledgers keeps a sketch, by which a copy, a part, or a log grown by a week is recognised.
 
 A record's **mark** is the first half of the SHA-256 of a secret key and the record. The **sketch** of a log
-is the smallest :data:`MARKS` marks of its records: a uniform random sample of them, drawn by the key. How
-many of the sketch's marks another log's records have estimates which share of the sketched records is in
-that log, however much it has grown since and in whatever order and file it comes. A twentieth is enough to
-call it the same data set: records are a user, a time and a query, which two logs share only if they come
-from the same people.
-
-Without the key the marks are random numbers (SHA-256 with a secret prefix is a pseudorandom function, and
-half of its output cannot be extended): nothing about a record can be tested. With the key one could test a
-guess of a whole record, so it lies in its owner's state folder and nowhere else. To save time a large log
-is thinned first, by the second of a record's time and public constants; how far (a power of two) is kept
-beside the marks and hints at the log's length.
+is the smallest :data:`MARKS` marks of its records: a uniform random sample of them. How many of them another
+log's records have estimates which share of the sketched records is in that log. To save time a large log is
+thinned first, by the second of a record's time and public constants; how far (a power of two) is kept beside
+the marks. What they tell, and how surely logs are told apart: docs/guarantees/ledger.md.
 
 Limits. A log of other weeks has no record in common, although it may concern the same people; nor has one
 whose user numbers were drawn anew, or whose queries were normalised otherwise. Such logs need their ledger
@@ -30,16 +23,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tacit.errors import LogError
-from tacit.files import literal_path
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 LONGEST_OPENING = 1000
 """Records that take part: the earliest ones of the log, or all of a shorter one."""
@@ -51,18 +47,9 @@ LEAST_SHARE = 0.05
 _THINNED_TO = 1 << 16
 _DEEPEST = 20
 
-_RECORD = (
-    """$key || chr(31) || epoch_us("time")::VARCHAR || chr(31) || "user" || chr(31) || query || chr(31)"""
-    """ || coalesce(url, '')"""
-)
-_MARK = f"left(sha256({_RECORD}), 32)"
-# A multiplicative hash of the second (Knuth): which seconds stay is the same in every copy of a log.
-_THIN = """(abs(epoch_us("time") // 1000000) % 4294967296) * 1640531527 % 4294967296 < $bound"""
-_LOG = "read_parquet($log, hive_partitioning=false)"
-_LAST = f"""SELECT max("time") FROM (SELECT "time" FROM {_LOG} ORDER BY "time" LIMIT {LONGEST_OPENING})"""
-_OPENING = f"""min(row(epoch_us("time"), "user", query, coalesce(url, '')), {LONGEST_OPENING})"""
-_READ = f"""SELECT {_OPENING} FILTER ("time" <= $last), list({_MARK}) FILTER ({_THIN}) FROM {_LOG}
-WHERE "time" <= $last OR {_THIN}"""
+_COLUMNS = ("time", "user", "query", "url")
+_NO_TIME = (1 << 63) - 1
+"""Microseconds, after or before 1970, that stand for no time."""
 
 
 @dataclass(frozen=True)
@@ -82,36 +69,7 @@ class Traces:
     """
 
     def __init__(self, log: str | Path, key: bytes = b"") -> None:
-        self.log = Path(log)
-        self._key = key.hex()
-        self._connection: Any = None
-
-    def is_of(self, log: str | Path, key: bytes) -> bool:
-        """Tell whether they are of this log, marked with this key."""
-        return self.log == Path(log) and self._key == key.hex()
-
-    @contextmanager
-    def being_read(self) -> Iterator[None]:
-        """While they are read beside something else, which ends the reading when it ends."""
-        import duckdb  # here, and what follows: two threads that load the same may see half of it
-        import pyarrow.parquet
-
-        del duckdb, pyarrow
-
-        def read() -> None:
-            with suppress(LogError):  # said by whoever needs them
-                _ = self._read
-
-        reading = threading.Thread(target=read)
-        reading.start()
-        try:
-            yield
-        finally:
-            while reading.is_alive():
-                if self._connection is not None:
-                    with suppress(Exception):  # closed in this moment
-                        self._connection.interrupt()
-                reading.join(0.01)
+        self.log, self._key, self._last = Path(log), key.hex(), _NO_TIME
 
     @classmethod
     def of(cls, log: Traces | str | Path, key: bytes = b"") -> Traces:
@@ -120,32 +78,47 @@ class Traces:
 
     @cached_property
     def _level(self) -> int:
-        import pyarrow.parquet as pq
+        from tacit.row_groups import rows_of
 
-        records = int(pq.read_metadata(self.log).num_rows)
-        return min(_DEEPEST, max(0, math.ceil(math.log2(max(records, 1) / _THINNED_TO))))
+        return min(_DEEPEST, max(0, math.ceil(math.log2(max(rows_of(self.log), 1) / _THINNED_TO))))
+
+    def _each(self, work: Callable[[pa.RecordBatch], T]) -> list[T]:
+        from tacit.row_groups import work_through
+
+        return list(work_through(self.log, _COLUMNS, work))
 
     @cached_property
     def _read(self) -> tuple[list[tuple[Any, ...]], frozenset[str]]:
         """The earliest records in order, and all marks of the log's own level."""
-        last = self._query(_LAST, {})[0][0]
-        known = {"key": self._key, "last": last, "bound": _bound(self._level)}
-        ((opening, marks),) = self._query(_READ, known)
-        return opening or [], frozenset(marks or ())
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    def _query(self, sql: str, parameters: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        import duckdb
+        found = self._each(lambda batch: (self._earliest(batch), self._marks(batch, self._level)))
+        if not found:
+            return [], frozenset()
+        opening = self._earliest(pa.concat_tables([table for table, _ in found]))
+        order = pc.sort_indices(opening, sort_keys=[(name, "ascending") for name in _COLUMNS])
+        rows = opening.take(order[:LONGEST_OPENING]).to_pylist()
+        return [tuple(row.values()) for row in rows], frozenset().union(*(marks for _, marks in found))
 
-        with duckdb.connect() as connection:
-            self._connection = connection
-            try:
-                asked = {"log": literal_path(self.log), **parameters}
-                rows: list[tuple[Any, ...]] = connection.execute(sql, asked).fetchall()
-            except duckdb.Error:
-                # The message of the engine may quote data; the kind of the problem is enough.
-                problem = f"{self.log} cannot be read as a search log."
-                raise LogError(problem, "Check it with tacit stats.") from None
-        return rows
+    def _earliest(self, records: Any) -> pa.Table:
+        """The earliest of the records so far, and those of the same time as the last of them."""
+        times = _times(records)
+        early = times[times <= self._last]
+        if early.size >= LONGEST_OPENING:
+            self._last = np.partition(early, LONGEST_OPENING - 1)[LONGEST_OPENING - 1]
+        return _records(records, (times <= self._last) & (np.abs(times) != _NO_TIME))
+
+    def _marks(self, batch: pa.RecordBatch, level: int) -> list[str]:
+        """Make the marks of the records of a batch that stay at this level."""
+        import pyarrow.compute as pc
+
+        size = np.abs(_times(batch)).view(np.uint64)
+        # A multiplicative hash of the second (Knuth): which seconds stay is the same in every copy of a log.
+        hashes = (size // 1_000_000).astype(np.uint32) * np.uint32(1640531527)
+        time, *texts = _records(batch, (hashes < 1 << (32 - level)) & (size != _NO_TIME)).columns
+        said = pc.binary_join_element_wise(self._key, time.cast("string"), *texts, "\x1f").cast("binary")
+        return [hashlib.sha256(record).hexdigest()[:32] for record in said.to_pylist()]
 
     def fingerprint(self, salt: bytes) -> str:
         """HMAC-SHA-256 under ``salt`` of the log's earliest records (of an empty log: of nothing)."""
@@ -178,17 +151,23 @@ class Traces:
         fuller = [sketch for sketch in listed if sketch.level < self._level]  # of records that were thinned
         found = self._read[1]
         if fuller:
-            marks = sorted({mark for sketch in fuller for mark in sketch.marks})
+            known = {mark for sketch in fuller for mark in sketch.marks}
             least = min(sketch.level for sketch in fuller)
-            sql = f"SELECT {_MARK} FROM {_LOG} WHERE {_THIN} AND {_MARK} IN (SELECT unnest($marks))"
-            known = {"key": self._key, "bound": _bound(least), "marks": marks}
-            found |= {mark for (mark,) in self._query(sql, known)}
+            found = found.union(*self._each(lambda batch: known & {*self._marks(batch, least)}))
         return [
             sum(mark in found for mark in sketch.marks) >= max(1, math.ceil(LEAST_SHARE * len(sketch.marks)))
             for sketch in listed
         ]
 
 
-def _bound(level: int) -> int:
-    """Return the bound below which the hashes of the seconds that stay lie."""
-    return 1 << (32 - level)
+def _times(records: Any) -> NDArray[np.int64]:
+    return np.asarray(records.column("time").cast("timestamp[us]")).view(np.int64)
+
+
+def _records(records: Any, chosen: NDArray[np.bool_]) -> pa.Table:
+    """Some records: microseconds, and plain texts."""
+    import pyarrow as pa
+
+    some = records.take(pa.array(np.flatnonzero(chosen)))
+    texts = [some.column(name).cast("string").fill_null("") for name in _COLUMNS[1:]]
+    return pa.table([_times(some), *texts], _COLUMNS)

@@ -21,12 +21,11 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from tacit.errors import InputError, IntegrityError, TacitError
+from tacit.errors import InputError, IntegrityError
 from tacit.files import state_directory
 from tacit.privacy.accounting.composition import CompositionRule
 from tacit.privacy.guarantee import Guarantee
@@ -60,8 +59,6 @@ class Known:
 
 class Register:
     """The register in a folder; the user's state folder unless another is named."""
-
-    _ahead: ClassVar[Traces | None] = None
 
     def __init__(self, folder: str | Path | None = None) -> None:
         try:
@@ -131,22 +128,7 @@ class Register:
 
     def traces(self, log: str | Path) -> Traces:
         """Return what ``log`` is known by in this register."""
-        ahead, key = self._ahead, self._key()
-        return ahead if ahead is not None and ahead.is_of(log, key) else Traces(log, key)
-
-    @classmethod
-    @contextmanager
-    def reading_ahead(cls, log: Path) -> Iterator[None]:
-        """While what a log is known by is read beside the loading of what a release needs."""
-        with ExitStack() as stack:
-            with suppress(TacitError, OSError):  # said when it is needed
-                if log.is_file():
-                    cls._ahead = Register().traces(log)
-                    stack.enter_context(cls._ahead.being_read())
-            try:
-                yield
-            finally:
-                cls._ahead = None
+        return Traces(log, self._key())
 
     def of_log(self, log: Traces | str | Path) -> list[Known]:
         """The ledgers of the data set that ``log`` is a state of: none, one, or several by mistake."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.errors import InfeasibleError, ParameterError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tacit.engines import Engine
     from tacit.privacy.noise.randomness import RandomSource
     from tacit.release.execution import Tables
+    from tacit.release.preparation import Preparation
 
 PER_USER = 80
 """k₀ unless given: of queries the longest are cut, which are rarely shared."""
@@ -213,6 +215,14 @@ class AdaptivePlan(Plan[Adaptive]):
         listed = self.mechanism.listed
         if listed is not None and listed.from_file:
             refuse_domain_of_log(engine, log, listed)
+
+    def take_in(self, engine: Engine, log: Path, preparation: Preparation) -> Counting:
+        from tacit.release.mechanisms.adaptive_holdings import AS_RECORDED, read_held
+
+        kinds, listed = self.mechanism.items, self.mechanism.public_list is not None
+        if listed or not (set(kinds) <= AS_RECORDED and engine.holds(len(kinds), log)):
+            return super().take_in(engine, log, preparation)
+        return {"held": read_held(engine, lambda names: preparation.read(log, names, engine.threads), kinds)}
 
     def count(self, engine: Engine, log: Any) -> Counting:
         listed, kinds = self.mechanism.listed, self.mechanism.items

@@ -1,7 +1,6 @@
 """From a log to who holds what: numbers in the place of users and items, each pair once.
 
-All of it is relational work on the engine, without randomness; only numbers leave it. How users and items are
-numbered does not influence the release.
+Nothing of it is random, and how users and items are numbered does not influence the release.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,42 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.engines import Engine
-from tacit.release.contribution import bounded_sessions, items_of, searches_of
 from tacit.release.execution import Holdings, Whole
-from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
-from tacit.release.parameters import ITEM_KEYS, Choice, Item
+from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.row_groups import encoded, times_in
 
-_ALL = 1 << 30
-_AS_RECORDED = (HeldItem.QUERIES, HeldItem.CLICKS)
+AS_RECORDED = {HeldItem.QUERIES, HeldItem.CLICKS}
 """Of these a record has one: to drop repetitions costs less once they are numbers."""
-
-_PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
-
-
-def held_in(log: Any, kind: HeldItem) -> tuple[Any, Sequence[str]]:
-    """Make a table with ``user`` and the columns that make a key, and name these columns."""
-    if kind is HeldItem.SESSIONS:
-        return _prefixes(log), _PLACES
-    item = Item(kind.value)
-    return items_of(log, item), ITEM_KEYS[item]
-
-
-def _prefixes(log: Any) -> Any:
-    """List the first two, three … queries of each session; places after the end are empty text."""
-    sessions = bounded_sessions(searches_of(log), _ALL, SEQUENCE, Choice.FIRST)
-    parts = []
-    for length in range(2, SEQUENCE + 1):
-        long_enough = sessions.filter(sessions[f"query_{length}"].notnull())
-        empty = {name: ibis.literal("") for name in _PLACES[length:]}
-        parts.append(long_enough.mutate(**empty).select("user", *_PLACES))
-    return ibis.union(*parts)
 
 
 @dataclass(frozen=True)
@@ -77,8 +52,10 @@ def listed_keys(table: str, public: pa.Array) -> pa.Array:
     return public.filter(pc.invert(pc.match_substring(public, " "))) if table == HeldItem.KEYWORDS else public
 
 
-def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None) -> Counted:
-    """Read from a log who holds what, users and items as numbers.
+def read_held(
+    engine: Engine | None, log: Any, items: Sequence[HeldItem], public: pa.Array | None = None
+) -> Counted:
+    """Read who holds what, users and items as numbers, from a log or by a function that reads its columns.
 
     ``public`` texts are items whether anybody holds them or not; of keywords those of one word.
     """
@@ -89,16 +66,17 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
     words, listed, total = list[Any](), [], 0
     with ThreadPoolExecutor(1) as beside:
         for kind in items:
-            rows, key = held_in(log, kind)
-            rows = rows.select("user", *key)
-            read = engine.table(rows if kind in _AS_RECORDED else rows.distinct())
+            read = _held_rows(engine, log, kind)
+            key = read.column_names[1:]
             coming = beside.submit(encoded, read.column("user"))
             keys, what = _encoded_together(read.select(key))
             names, who = coming.result()
             del read, coming
             users, people = numbered(users, names)
             offsets[kind.value] = total
-            pairs.append(people[who] << 32 | what + total)
+            pairs.append(people[who])
+            pairs[-1] <<= 32
+            pairs[-1] |= what + np.int32(total)
             if public is not None:
                 known = np.zeros(0, np.int64)
                 if len(key) == 1:
@@ -110,17 +88,23 @@ def read_held(engine: Engine, log: Any, items: Sequence[HeldItem], public: pa.Ar
             words.append(beside.submit(words_of, *(keys.column(name) for name in key if name != "url")))
             tables[kind.value] = keys
             total += keys.num_rows
-        holdings = _grouped(np.concatenate(pairs))
+        holdings = _grouped(np.concatenate(pairs) if len(pairs) > 1 else pairs[0])
     holdings = replace(holdings, kinds=total, words=np.concatenate([each.result() for each in words]))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
     return Counted(holdings, tables, offsets)
 
 
-def encoded(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The different texts, and which of them each is."""
-    coded = pa.chunked_array(texts, pa.string()).dictionary_encode().combine_chunks()
-    return coded.dictionary, np.asarray(coded.indices)
+def _held_rows(engine: Any, log: Any, kind: HeldItem) -> pa.Table:
+    """Read the users and the keys of what they hold, some of them several times."""
+    if callable(log):
+        read = log(["user", *HELD_COLUMNS[kind]])
+        return read if kind is HeldItem.QUERIES else read.filter(read.column("url").is_valid())
+    from tacit.release.mechanisms.adaptive_relational import held_in
+
+    rows, key = held_in(log, kind)
+    rows = rows.select("user", *key)
+    return engine.table(rows if kind in AS_RECORDED else rows.distinct())
 
 
 def numbered(known: pa.Array, named: pa.Array) -> tuple[pa.Array, Whole]:
@@ -146,24 +130,17 @@ def _encoded_together(keys: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
 
 def each_once(pairs: Whole) -> Whole:
     """Sort packed pairs in their place, and leave repetitions out."""
-    pairs.sort()
-    return np.asarray(pairs[np.diff(pairs, prepend=-1) > 0])
+    pairs.sort(kind="stable")  # quick where a log has its records by user
+    new = np.ones(pairs.size, np.bool_)
+    np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
+    return np.asarray(pairs[new])
 
 
 def words_of(*columns: Any) -> NDArray[np.uint8]:
     """Count how many words the texts of each row have, cut at 255; an empty text has none."""
-    spaces = [np.asarray(pc.count_substring(column, " "), np.int64) for column in columns]
-    words = sum((1 + n) * np.asarray(pc.not_equal(c, "")) for n, c in zip(spaces, columns, strict=True))
+    texts = [pa.concat_arrays(each.chunks) if isinstance(each, pa.ChunkedArray) else each for each in columns]
+    words = sum((1 + times_in(each, " ")) * (np.asarray(pc.binary_length(each)) > 0) for each in texts)
     return np.asarray(np.minimum(words, 255), np.uint8)
-
-
-def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
-    """Count how many words each item's queries have, cut at 255; urls do not count."""
-    total = ibis.literal(0)
-    for column in (keys[name] for name in columns if name != "url"):
-        gaps = column.length() - column.replace(" ", "").length()
-        total += ibis.ifelse(column == "", 0, gaps + 1)
-    return total.clip(upper=255)
 
 
 def _grouped(pairs: Whole) -> Holdings:

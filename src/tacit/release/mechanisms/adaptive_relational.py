@@ -27,6 +27,7 @@ from tacit.errors import InfeasibleError, LogError
 from tacit.privacy.noise.randomness import KeyedRandomness, RandomSource
 from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, limit_of
+from tacit.release.contribution import bounded_sessions, items_of, searches_of
 from tacit.release.execution import (
     Holdings,
     SelectedItems,
@@ -37,8 +38,9 @@ from tacit.release.execution import (
     stand,
     stepped,
 )
-from tacit.release.mechanisms.adaptive import HeldItem
-from tacit.release.mechanisms.adaptive_holdings import held_in, listed_keys, number_of_words, shown_keys
+from tacit.release.mechanisms.adaptive import SEQUENCE, HeldItem
+from tacit.release.mechanisms.adaptive_holdings import listed_keys, shown_keys
+from tacit.release.parameters import ITEM_KEYS, Choice, Item
 from tacit.release.rounds_analysis import single_deviation
 
 _WHOLE = "!int64"
@@ -68,6 +70,38 @@ def unhex(text: str) -> bytes:  # type: ignore[empty-body]
 @ibis.udf.scalar.builtin(name="hex")  # type: ignore[untyped-decorator]
 def digits(given: bytes) -> str:  # type: ignore[empty-body]
     """Convert bytes to hexadecimal digits."""
+
+
+_ALL = 1 << 30
+_PLACES = tuple(f"query_{place}" for place in range(1, SEQUENCE + 1))
+
+
+def held_in(log: Any, kind: HeldItem) -> tuple[Any, Sequence[str]]:
+    """Make a table with ``user`` and the columns that make a key, and name these columns."""
+    if kind is HeldItem.SESSIONS:
+        return _prefixes(log), _PLACES
+    item = Item(kind.value)
+    return items_of(log, item), ITEM_KEYS[item]
+
+
+def _prefixes(log: Any) -> Any:
+    """List the first two, three … queries of each session; places after the end are empty text."""
+    sessions = bounded_sessions(searches_of(log), _ALL, SEQUENCE, Choice.FIRST)
+    parts = []
+    for length in range(2, SEQUENCE + 1):
+        long_enough = sessions.filter(sessions[f"query_{length}"].notnull())
+        empty = {name: ibis.literal("") for name in _PLACES[length:]}
+        parts.append(long_enough.mutate(**empty).select("user", *_PLACES))
+    return ibis.union(*parts)
+
+
+def number_of_words(keys: Any, columns: Sequence[str]) -> Any:
+    """Count how many words each item's queries have, cut at 255; urls do not count."""
+    total = ibis.literal(0)
+    for column in (keys[name] for name in columns if name != "url"):
+        gaps = column.length() - column.replace(" ", "").length()
+        total += ibis.ifelse(column == "", 0, gaps + 1)
+    return total.clip(upper=255)
 
 
 def name_of(engine: Engine, of: str, *texts: Any) -> Any:

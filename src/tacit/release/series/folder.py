@@ -36,13 +36,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tacit.display import Displayed
-from tacit.engines import memory_for, open_engine
 from tacit.errors import InfeasibleError, InputError, IntegrityError, ParameterError
 from tacit.files import atomic_directory, atomic_file, state_directory
 from tacit.privacy.ledger import Entry, Ledger, Register, budget_of, open_ledger
 from tacit.privacy.ledger.register import open_unbound, refuse_known, require_newest
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.release.contribution import items_of
 from tacit.release.document.about import About, read_about
 from tacit.release.document.manifest import MANIFEST, file_hash, read_manifest
 from tacit.release.document.tables import read_table
@@ -50,7 +48,6 @@ from tacit.release.execution import Tables, in_order, require_drawable, select
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.mechanisms.adaptive_holdings import read_held
 from tacit.release.mechanisms.series import Series, SeriesPlan
-from tacit.release.parameters import Item
 from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import FULL, Course, deviation_of
@@ -294,10 +291,9 @@ def _find_in_past(kept: KeptCourse, log: Path, scrub: bool) -> None:
     """Carry out the one release of the past; what it finds is known from now on."""
     if (rounds := kept.course.rounds.history) is None:
         raise ParameterError("this series has no part for a log of the past.")
-    with open_engine(memory=memory_for(log)) as engine:
-        held = read_held(engine, Preparation(scrub=scrub).apply(engine.log(log)), (HeldItem.QUERIES,))
-        found = select(rounds, held.holdings, OperatingSystemRandomness()).items
-        texts = held.keys("queries", found).column("query").cast(pa.string()).combine_chunks()
+    held = read_held(None, lambda names: Preparation(scrub=scrub).read(log, names), (HeldItem.QUERIES,))
+    found = select(rounds, held.holdings, OperatingSystemRandomness()).items
+    texts = held.keys("queries", found).column("query").cast(pa.string()).combine_chunks()
     kept.know(texts.filter(pc.invert(pc.is_in(texts, value_set=kept.texts))))
 
 
@@ -398,10 +394,7 @@ class _Work:
 
     def _take_in(self, log: Path, digest: str, taken: Preparation) -> None:
         self.report("reading")
-        with open_engine(memory=memory_for(log)) as engine:
-            records = taken.apply(engine.log(log))
-            asked = [engine.table(items_of(records, Item.QUERIES).select("user", "query"))]
-        self.kept.take_in(asked.pop(), self.path, self.key, self.source)
+        self.kept.take_in(taken.read(log, ("user", "query")), self.path, self.key, self.source)
         self.kept.compact()
         self.kept.logs[digest] = self.kept.course.week
         self.kept.write(self.path, self.key)

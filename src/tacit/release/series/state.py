@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_file, sync
 from tacit.privacy.noise.randomness import OperatingSystemRandomness, RandomSource
-from tacit.release.mechanisms.adaptive_holdings import each_once, encoded, words_of
+from tacit.release.mechanisms.adaptive_holdings import each_once, words_of
 from tacit.release.schedule import SeriesRounds
 from tacit.release.series.course import Course, Whole
+from tacit.row_groups import encoded
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 _MAGIC = b"tacit series 4\n"

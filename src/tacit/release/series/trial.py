@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engines import memory_for, open_engine
 from tacit.errors import InfeasibleError
 from tacit.privacy.accounting.loss import gaussian_mu
 from tacit.privacy.arithmetic import ROUNDING
@@ -20,11 +19,12 @@ from tacit.privacy.noise.randomness import OperatingSystemRandomness
 from tacit.release.execution import Holdings, select
 from tacit.release.mechanisms import adaptive_planner
 from tacit.release.mechanisms.adaptive import PER_USER
-from tacit.release.mechanisms.adaptive_holdings import encoded, words_of
+from tacit.release.mechanisms.adaptive_holdings import words_of
 from tacit.release.mechanisms.series_planner import release_of
 from tacit.release.preparation import Preparation
 from tacit.release.schedule import SeriesRounds, WeighingByStandings
 from tacit.release.series.course import FULL, Course, packed
+from tacit.row_groups import encoded
 
 SHARES = (0.0025, 0.005, 0.01, 0.02)
 """Of the active users of a week: who asks a new query, from the middle of the period on."""
@@ -48,12 +48,10 @@ def read_stream(
     log: str | Path, weeks: int, *, hours: float = 168, risers: int = 0, seed: int = 0
 ) -> AskedByWeek:
     """A log cut into weeks of so many hours from its first record on, with some new queries put in."""
-    with open_engine(memory=memory_for(Path(log))) as engine:
-        records = Preparation().apply(engine.log(Path(log)))
-        asked = engine.table(records.select("user", "query", "time")).combine_chunks()
+    asked = Preparation().read(Path(log), ("user", "query", "time"))
     if not asked.num_rows:
         raise InfeasibleError("the log has no record to cut into weeks.", "Give another log.")
-    times = np.asarray(asked.column("time").cast("timestamp[us]").cast("int64"))
+    times = np.asarray(asked.column("time").cast("int64"))
     week = ((times - times.min()) // round(hours * 3.6e9)).astype(np.int64)
     (users, who), (items, what) = (encoded(asked.column(name)) for name in ("user", "query"))
     kinds, words = len(items), np.append(words_of(items), np.full(risers, 2, np.uint8))

@@ -1,0 +1,100 @@
+"""Row groups are read once where two need them, and texts have one number each."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit import row_groups
+from tacit.errors import LogError
+from tacit.row_groups import different, encoded, only_used, read_ahead, together, work_through
+from tacit.searchlog.schema import SCHEMA
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Ten records in four row groups."""
+    columns = [["u", "v"] * 5, list("abcdeabcde"), range(10), [None] * 10, [None] * 10]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    pq.write_table(pa.table(arrays, schema=SCHEMA), tmp_path / "log.parquet", row_group_size=3)
+    return tmp_path / "log.parquet"
+
+
+def test_what_is_read_ahead_is_read_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    real = row_groups._read
+
+    def noted(log: Path, metadata: Any, group: int, columns: list[str]) -> list[pa.RecordBatch]:
+        read.append(group)
+        return real(log, metadata, group, columns)
+
+    monkeypatch.setattr(row_groups, "_read", noted)
+    with read_ahead(log, ("user", "query")):
+        for columns in (("query",), ("query", "user")):
+            batches = list(work_through(log, columns, lambda batch: batch))
+            assert [batch.num_rows for batch in batches] == [3, 3, 3, 1]
+            assert {tuple(batch.schema.names) for batch in batches} == {columns}
+        assert sorted(read) == [0, 1, 2, 3]
+        list(work_through(log, ["time"], len))
+        assert sorted(read) == [0, 0, 1, 1, 2, 2, 3, 3], "of what was not read ahead"
+        row_groups.forget()
+        list(work_through(log, ["query"], len))
+        assert len(read) == 12, "it was let go"
+    assert not row_groups._ahead
+
+
+def test_a_log_that_is_not_there_is_missed_when_it_is_read(tmp_path: Path) -> None:
+    none, cannot = tmp_path / "none.parquet", pytest.raises(LogError, match="cannot be read")
+    with read_ahead(none, ("user",)), cannot:
+        list(work_through(none, ["user"], len))
+
+
+def test_a_long_log_is_not_kept(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.row_groups._MOST_AHEAD", 9)
+    with read_ahead(log, ("user",)):
+        assert not row_groups._ahead
+        assert sum(work_through(log, ["user"], lambda batch: batch.num_rows)) == 10
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_texts_have_one_number_each(coded: bool) -> None:
+    texts = ["tea", "", "x" * 300, "y" * 300, "tea", "ﬁ", "fi", "\x00", "", "x" * 299]
+    parts = pa.chunked_array([texts[:4], texts[4:], []], pa.string())
+    if coded:
+        coded_parts = [chunk.dictionary_encode() for chunk in parts.chunks]
+        unused = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array(["tea", "never"]))
+        parts, texts = pa.chunked_array([*coded_parts, unused]), [*texts, "tea"]
+    known, which = encoded(parts)
+    assert known.take(pa.array(which)).to_pylist() == texts
+    assert sorted(known.to_pylist()) == sorted(set(texts))
+    if coded:
+        every, codes = together(parts)
+        assert every.take(pa.array(codes)).to_pylist() == texts and len(every) > len(known)
+
+
+def test_numbers_without_texts() -> None:
+    for texts in (pa.chunked_array([], pa.string()), pa.chunked_array([[]], pa.string())):
+        known, which = encoded(texts)
+        assert len(known) == which.size == 0
+    assert different(pa.array([], pa.string()))[1].size == 0
+    known, which = only_used(pa.array(["a", "b", "c"]), np.array([2, 0, 2], np.int32))
+    assert known.to_pylist() == ["a", "c"] and which.tolist() == [1, 0, 1]
+
+
+_RELEASE = """
+import sys
+import tacit
+tacit.read_log(sys.argv[1]).release(getattr(tacit, sys.argv[2])(epsilon=5, per_user=2), to=sys.argv[3],
+    ledger=sys.argv[3] + ".ledger", budget_epsilon=9, budget_delta=1e-5)
+assert not {"duckdb", "ibis"} & set(sys.modules), "half of the time of a small release"
+"""
+
+
+@pytest.mark.parametrize("mechanism", ["Zealous", "Adaptive"])
+def test_queries_are_counted_without_an_engine(mechanism: str, log: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _RELEASE, log, mechanism, tmp_path / "out"], check=True)
