@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tacit.errors import InfeasibleError, ParameterError
@@ -23,6 +24,7 @@ from tacit.release.thresholds import smallest
 
 if TYPE_CHECKING:
     from tacit.engines import Engine
+    from tacit.release.preparation import Preparation
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,6 +136,15 @@ class ZealousPlan(Plan[Zealous]):
     def given(self) -> Zealous:
         thresholds = {"threshold_1": self.threshold_1, "threshold_2": self.threshold_2}
         return self.mechanism.settled(noise=self.noise, at_epsilon=self.schedule.at_epsilon, **thresholds)
+
+    def take_in(self, engine: Engine, log: Path, preparation: Preparation) -> Counting:
+        asked = self.mechanism
+        if asked.items != (Item.QUERIES,) or asked.probabilistic or not engine.holds(1, log):
+            return super().take_in(engine, log, preparation)
+        from tacit.release.mechanisms.zealous_counting import count_queries
+
+        records = preparation.read(log, ("user", "query", "time"), engine.threads)
+        return {"queries": count_queries(records, asked.per_user, asked.take, engine.threads)}
 
     def count(self, engine: Engine, log: Any) -> Counting:
         from tacit.release.contribution import bounded_items, counts_of, items_of
