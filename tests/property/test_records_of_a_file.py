@@ -17,7 +17,7 @@ from tacit.errors import LogError
 from tacit.release.contribution import bounded_items, counts_of
 from tacit.release.mechanisms.adaptive import HeldItem
 from tacit.release.mechanisms.adaptive_holdings import Counted, read_held
-from tacit.release.mechanisms.zealous_counting import count_queries
+from tacit.release.mechanisms.zealous_counting import count_queries, order_of
 from tacit.release.parameters import Choice
 from tacit.release.preparation import Preparation
 from tacit.row_groups import work_through
@@ -143,3 +143,9 @@ def test_what_is_no_text_is_refused_and_not_quoted(tmp_path: Path) -> None:
     with pytest.raises(LogError) as raised:
         list(work_through(tmp_path / "log.parquet", ["query"], len))
     assert "secret" not in str(raised.value) and raised.value.__suppress_context__
+
+
+def test_rows_that_span_more_than_a_number_holds_are_ordered_too() -> None:
+    wide = np.array([(1 << 32) - 1, 0, 1 << 31, 1])  # twice 32 bits: one more than a signed number has
+    for columns in ((wide, wide), (wide, wide, wide), (np.array([-(1 << 62), 1 << 62, 0, 0]), wide)):
+        assert order_of(*columns).tolist() == np.lexsort(columns[::-1]).tolist()

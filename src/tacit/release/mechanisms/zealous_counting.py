@@ -63,14 +63,14 @@ def _bounded(
     choice: Choice,
 ) -> NDArray[np.int32]:
     """Take of each user what is had most, then earliest, then first as a text; or the earliest or latest."""
-    rows = _order(who, ~when if choice is Choice.LAST else when)
+    rows = order_of(who, ~when if choice is Choice.LAST else when)
     who, what, when = who[rows], what[rows], when[rows]
-    rows = _order(who, what)  # and those that are alike in order of time
+    rows = order_of(who, what)  # and those that are alike in order of time
     heads = _heads(who[rows], what[rows])
     first, had = rows[heads], np.diff(heads, append=rows.size)
     if choice is not Choice.FREQUENT:
         had[:] = 1
-    rows = _order(who[first], -had, first)
+    rows = order_of(who[first], -had, first)
     first, had = first[rows], had[rows]
     who, what, when = who[first], what[first], when[first]
     starts = _heads(who)
@@ -84,7 +84,7 @@ def _bounded(
         tied = np.flatnonzero((last >= 0) & (had == had[last]) & (when == when[last]))
         found, which = only_used(texts, what[tied])
         rank = np.asarray(pc.rank(found, tiebreaker="dense"), np.int64)
-        what[tied] = what[tied[_order(who[tied], rank[which])]]
+        what[tied] = what[tied[order_of(who[tied], rank[which])]]
     return np.asarray(what[np.arange(who.size) - np.repeat(starts, sizes) < limit])
 
 
@@ -95,7 +95,7 @@ def _heads(*columns: NDArray[Any]) -> Numbers:
     return np.flatnonzero(differ)
 
 
-def _order(*columns: NDArray[Any]) -> Numbers:
+def order_of(*columns: NDArray[Any]) -> Numbers:
     """The order of rows by whole numbers, by the first before the others; as they are where all are alike."""
     least = [int(column.min()) for column in columns]
     sizes = [(int(column.max()) - low).bit_length() for column, low in zip(columns, least, strict=True)]
