@@ -81,7 +81,7 @@ def test_a_plan_foresees_a_series_week_by_week(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_evaluating_a_series_compares_it_with_both_other_ways(log: Path) -> None:
-    options = ["--weeks", "4", "--epsilon", "30", "--delta", "1e-3", "--count-every", "2", "--new", "4"]
+    options = ["--weeks", "4", "--epsilon", "40", "--delta", "1e-3", "--count-every", "2", "--new", "4"]
     told = json.loads(run("evaluate", "series", str(log), *options, "--json").stdout)
     (row,) = told["ways"]
     assert row["weekly"] < row["series"] < 2 * row["end"]
