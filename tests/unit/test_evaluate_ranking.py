@@ -26,6 +26,7 @@ def test_ties_go_by_number_and_lists_end_where_they_should() -> None:
 
 def test_measures_are_those_of_ir_measures() -> None:
     measures, draw = [nDCG @ 10, AP @ 10, AP @ 1000, P @ 5, P @ 10, R @ 5], np.random.default_rng(0)
+    named = {str(measure): measure for measure in measures}
     for units in range(1, 60):
         listed = np.unique(draw.integers(0, units * 20, 9 * (units % 8)))
         ranked = ranked_by(listed // 20, listed % 20, draw.integers(0, 5, len(listed)).astype(float), 15)
@@ -39,8 +40,8 @@ def test_measures_are_those_of_ir_measures() -> None:
         expected = {measure: np.full(units, np.nan) for measure in measures}
         for found in ir_measures.iter_calc(measures, qrels, run) if run else ():
             expected[found.measure][int(found.query_id)] = found.value
-        for measure, values in judge(ranked, (wanted // 20, wanted % 20), units, measures).items():
-            assert values.values == pytest.approx(expected[measure], abs=1e-12, nan_ok=True), measure
+        for name, values in judge(ranked, (wanted // 20, wanted % 20), units, named).items():
+            assert values.values == pytest.approx(expected[named[name]], abs=1e-12, nan_ok=True), name
 
 
 def test_what_scores_nothing_is_not_listed() -> None:

@@ -92,19 +92,13 @@ def _cases_of(
 def _profile(
     repository: device.Repository, records: list[dict[str, Any]], random: np.random.Generator
 ) -> device.UserProfile:
-    filed: dict[tuple[str, str], int | None] = {}
-    documents: Counter[int] = Counter()
-    for record in records:
-        query, url = record["query"], record["url"]
-        text = repository.text_behind(url) if url is not None else None
-        if text is None:
-            continue
-        if (query, url) not in filed:
-            filed[query, url] = file_document(repository, query, text)
-        topic = filed[query, url]
+    counts: dict[int, float] = {}
+    clicked = Counter((each["query"], each["url"]) for each in records if each["url"] is not None)
+    for (query, url), times in clicked.items():
+        text = repository.text_behind(url)
+        topic = None if text is None else file_document(repository, query, text)
         if topic is not None:
-            documents[topic] += 1
-    counts = {topic: float(count) for topic, count in documents.items()}
+            counts[topic] = counts.get(topic, 0.0) + times
     tree = repository.tree
     return device.UserProfile(tree, counts, sensitive_topics(tree, counts, random, *_SENSITIVE))
 

@@ -77,6 +77,12 @@ def ranges(begins: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
     return row, begins[row] + np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
 
+def rows_with(wanted: Numbers, column: Numbers) -> tuple[Numbers, Numbers]:
+    """Rows of a sorted column that hold each wanted number in turn: the place of the number, and the row."""
+    begins = np.searchsorted(column, wanted)
+    return ranges(begins, np.searchsorted(column, wanted, side="right") - begins)
+
+
 @dataclass(frozen=True, eq=False)
 class Searches:
     """Searches in the order of users, sessions and time."""
@@ -321,7 +327,7 @@ class ReleasedData:
                 if name in table.column_names:
                     listed.append(_texts(table, name))
             if kind == "sequences":
-                listed.append(pa.chunked_array([_flat(table)]))
+                listed.append(pc.list_flatten(table.column("queries")).cast(pa.string()))
         return Vocabulary(pa.chunked_array([chunk for column in listed for chunk in column.chunks]))
 
     @cached_property
@@ -346,9 +352,8 @@ class ReleasedData:
     @cached_property
     def clicks(self) -> Weighted:
         """Query, url, count."""
-        if "clicks" not in self.tables:
-            return _nothing()
-        table = self.tables["clicks"]
+        if (table := self.tables.get("clicks")) is None:
+            return Weighted(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         return add_up(
             self.queries.find(_texts(table, "query")), self.urls.find(_texts(table, "url")), _counts(table)
         )
@@ -411,18 +416,8 @@ def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table.column(name).cast(pa.string())
 
 
-def _flat(table: pa.Table) -> pa.Array:
-    """Chain all queries of all sequences."""
-    return table.column("queries").combine_chunks().flatten().cast(pa.string())
-
-
 def _counts(table: pa.Table) -> NDArray[np.float64]:
     return np.asarray(table.column("count")).astype(np.float64)
-
-
-def _nothing() -> Weighted:
-    empty = np.empty(0, np.int64)
-    return Weighted(empty, empty, np.empty(0))
 
 
 WINDOW = 10

@@ -34,6 +34,7 @@ from tacit.errors import InfeasibleError
 from tacit.evaluate import cases as held_out
 from tacit.evaluate import charts
 from tacit.evaluate.cases import Case, HistoryCase, Page, named, precision_of
+from tacit.evaluate.data import ranges
 from tacit.evaluate.report import check_folder, write_folder
 from tacit.evaluate.results import Figure, Progress, Results, Steps, columns, flat, no_progress
 from tacit.groups import Profiles
@@ -292,8 +293,7 @@ class Searchers(People):
         self.voters: Sequence[Case] = [case for case in found if case.user not in judged]
         self._profiles = {case.user: case.profile for case in self.cases}
         lengths = np.array([len(kinds) for kinds in truth["kinds"].to_pylist()])
-        row = np.repeat(np.arange(len(lengths)), lengths)
-        place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        row, place = ranges(np.zeros_like(lengths), lengths)
         before = (place < (lengths * 4 // 5)[row]) & (lengths <= held_out.MOST_RECORDS)[row]
         self.earlier = table.filter(pa.array(before))
         """What everybody did before the test queries."""

@@ -17,7 +17,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import LogPart, Numbers, ReleasedData, changes, ranges
+from tacit.evaluate.data import LogPart, Numbers, ReleasedData, changes, rows_with
 from tacit.evaluate.task import Ranked, places, ranked_by
 from tacit.taxonomy import load_wordnet
 from tacit.text import STOP_WORDS
@@ -140,9 +140,7 @@ class EngineLists:
         clicks = released.clicks
         asked = released.queries.find(self._test.queries.texts)
         numbers = asked[self._query[lists]] if len(asked) else np.empty(0, np.int64)
-        begins = np.searchsorted(clicks.row, numbers)
-        lengths = np.where(numbers >= 0, np.searchsorted(clicks.row, numbers, side="right") - begins, 0)
-        row, source = ranges(begins, lengths)
+        row, source = rows_with(numbers, clicks.row)
         return row, clicks.column[source], clicks.weight[source]
 
 

@@ -16,7 +16,7 @@ than it gains over that.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -137,15 +137,15 @@ def places(unit: Numbers) -> Numbers:
 
 
 def judge(
-    ranked: Ranked, relevant: tuple[Numbers, Numbers], units: int, measures: Sequence[Any]
-) -> Mapping[Any, Measured]:
+    ranked: Ranked, relevant: tuple[Numbers, Numbers], units: int, measures: Mapping[str, Any]
+) -> dict[str, Measured]:
     """Compute each measure for each unit, as trec_eval does; a unit without a list has no value.
 
     Args:
         ranked: the lists, of different items each.
         relevant: unit and item of what is relevant.
         units: how many there are; each must have something relevant.
-        measures: of ir-measures, each with a cutoff: nDCG, AP, P and R.
+        measures: of ir-measures by name, each with a cutoff: nDCG, AP, P and R.
     """
     width = max((int(items.max()) + 1 for items in (ranked.item, relevant[1]) if len(items)), default=1)
     wanted = np.unique(relevant[0] * width + relevant[1])
@@ -155,7 +155,7 @@ def judge(
     ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, all_relevant.max(initial=0) + 2)))])
     answered = np.bincount(ranked.unit, minlength=units) > 0
     found = {}
-    for measure in measures:
+    for name, measure in measures.items():
         cutoff = measure.params["cutoff"]
         gain, most = {
             "P": (np.ones(len(unit)), cutoff),
@@ -165,5 +165,5 @@ def judge(
         }[measure.NAME]
         within = place <= cutoff
         sums = np.bincount(unit[within], gain[within], minlength=units)
-        found[measure] = Measured(np.divide(sums, most, out=np.full(units, np.nan), where=answered))
+        found[name] = Measured(np.divide(sums, most, out=np.full(units, np.nan), where=answered))
     return found

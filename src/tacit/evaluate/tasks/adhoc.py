@@ -70,5 +70,4 @@ class JudgedClicks:
         self.unit, self.url = unit.astype(np.int64), pairs[1]
 
     def judge(self, ranked: Ranked, urls: Numbers) -> Mapping[str, Measured]:
-        found = judge(ranked, (self.unit, urls[self.url]), len(self.queries), tuple(_MEASURES.values()))
-        return {name: found[measure] for name, measure in _MEASURES.items()}
+        return judge(ranked, (self.unit, urls[self.url]), len(self.queries), _MEASURES)

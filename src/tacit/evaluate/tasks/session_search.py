@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from ir_measures import AP, nDCG
 
-from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, add_up, ranges
+from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData, add_up, rows_with
 from tacit.evaluate.public import SHOWN, EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, put_in, ranked_by
 
@@ -56,8 +56,7 @@ class SessionSearchTrial:
         unit_of[self._sessions] = np.arange(len(self._sessions))
         there = unit_of[searches.session] >= 0 if test.sessions else np.empty(0, np.bool_)
         self._unit, self._query = unit_of[searches.session[there]], searches.query[there]
-        lengths = np.bincount(self._unit, minlength=len(self._sessions))
-        ends = np.cumsum(lengths)
+        ends = np.cumsum(np.bincount(self._unit, minlength=len(self._sessions)))
         left = ends[self._unit] - 1 - np.arange(len(self._unit))
         self._weight = discount ** left.astype(np.float64)
         owners = np.zeros(test.sessions, np.int64)
@@ -72,9 +71,7 @@ class SessionSearchTrial:
         keys = unit_of[clicks.session] * size + clicks.query if test.sessions else clicks.query
         order = np.argsort(keys, kind="stable")
         wanted = self._unit * size + self._query
-        begins = np.searchsorted(keys[order], wanted)
-        ends = np.searchsorted(keys[order], wanted, side="right")
-        row, source = ranges(begins, ends - begins)
+        row, source = rows_with(wanted, keys[order])
         return row, clicks.url[order][source], clicks.rank[order][source]
 
     def _reranked(self, released: ReleasedData, units: Numbers) -> dict[str, Measured]:
@@ -90,9 +87,7 @@ class SessionSearchTrial:
         return self._judged(found, urls)
 
     def _judged(self, ranked: Ranked, urls: Numbers) -> dict[str, Measured]:
-        truth = self._truth[0], urls[self._truth[1]]
-        found = judge(ranked, truth, len(self._sessions), tuple(_MEASURES.values()))
-        return {name: found[measure] for name, measure in _MEASURES.items()}
+        return judge(ranked, (self._truth[0], urls[self._truth[1]]), len(self._sessions), _MEASURES)
 
     def measure(self, released: ReleasedData) -> Measures:
         units = np.unique(self._unit[self._lists.touched(released)])

@@ -32,6 +32,7 @@ from tacit.evaluate.data import (
     add_up,
     ranges,
     released_whole,
+    rows_with,
 )
 from tacit.evaluate.public import with_synonyms
 from tacit.evaluate.task import Measured, Measures, Task, places
@@ -106,8 +107,7 @@ class _Best:
 
     def seconds(self, wanted: Numbers) -> Iterable[tuple[int, int, Score]]:
         """Find for each wanted number in turn its place, and what may stand for it, with the score."""
-        begins = np.searchsorted(self.first, wanted)
-        place, source = ranges(begins, np.searchsorted(self.first, wanted, side="right") - begins)
+        place, source = rows_with(wanted, self.first)
         scores = zip(self.ratio[source].tolist(), self.count[source].tolist(), strict=True)
         return zip(place.tolist(), self.second[source].tolist(), scores, strict=True)
 

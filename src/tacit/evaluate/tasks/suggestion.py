@@ -58,8 +58,7 @@ class SuggestionTrial:
         self._distinct, self._which = np.unique(self._asked, return_inverse=True)
         shorter = [fewer_words(query) for query in test.queries.take(self._distinct).to_pylist()]
         lengths = np.array([len(each) for each in shorter], np.int64)
-        self._shorter = np.repeat(np.arange(len(shorter)), lengths)
-        nth = np.arange(len(self._shorter)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        self._shorter, nth = logs.ranges(np.zeros_like(lengths), lengths)
         self._shorter_score = _WORDS / 2.0**nth
         listed = pa.array([text for each in shorter for text in each], pa.string())
         self._texts = logs.Vocabulary(pa.chunked_array([test.queries.texts, listed], pa.string()))
@@ -71,9 +70,8 @@ class SuggestionTrial:
         numbers = released.queries.find_or_add(self._texts.texts)
         for way, ranked in self._ways(released, numbers).items():
             truth = self._truth[0], numbers[self._own][self._truth[1]]
-            judged = judge(ranked, truth, len(self._prefixes), tuple(_MEASURES.values()))
-            for name, measure in _MEASURES.items():
-                found[f"{way}: {name}"] = self._by_session(judged[measure])
+            for name, judged in judge(ranked, truth, len(self._prefixes), _MEASURES).items():
+                found[f"{way}: {name}"] = self._by_session(judged)
         return found
 
     def _ways(self, released: logs.ReleasedData, numbers: logs.Numbers) -> dict[str, Ranked]:
@@ -85,9 +83,7 @@ class SuggestionTrial:
         own = numbers[self._own][self._distinct]
         follows = released.follows
         known = np.flatnonzero(own < len(released.queries))
-        begins = np.searchsorted(follows.row, own[known])
-        ends = np.searchsorted(follows.row, own[known], side="right")
-        row, source = logs.ranges(begins, ends - begins)
+        row, source = logs.rows_with(own[known], follows.row)
         often, share = popular(released, _LISTED + 1)  # one of them may be the query itself
         every = np.arange(len(own))
         total = logs.add_up(
@@ -112,7 +108,5 @@ class SuggestionTrial:
 
 def spread(listed: Ranked, which: logs.Numbers) -> Ranked:
     """The list of a query for every prefix that ends with it."""
-    size = int(which.max()) + 1 if len(which) else 0
-    begins = np.searchsorted(listed.unit, np.arange(size + 1))
-    row, source = logs.ranges(begins[which], np.diff(begins)[which])
+    row, source = logs.rows_with(which, listed.unit)
     return Ranked(row, listed.item[source], listed.place[source])
