@@ -1,14 +1,6 @@
 """Groups of words that a service runs on, for comparison: who is in which group, and rankings.
 
-They are stable: whoever compares two bundlings of the same people sees what is common to a person's groups.
-
-**Newcomers** to strict groups wait for a random batch, dealt once by a key that is thrown away, and never by
-likeness, so that nobody chooses who stands beside whom. A batch meets the criterion with so many fakes among
-its members as it is to withstand, or it shows nothing, and its people are served in the engine's order.
-
-**Leaving** deletes the person's profile and membership at once. What the group shows keeps its weights; only
-terms that would exceed p among those who stay are withdrawn, which are terms the leaver did not hold. A group
-that cannot continue dissolves, and its people are served in the engine's order. Nobody is ever in two groups.
+The rules for newcomers, for people who leave, and why groups are never made anew: docs/guarantees/groups.md.
 """
 
 import hashlib

@@ -1,14 +1,6 @@
 """Cohorts: interests described by public data alone, the places of people in them, and ranking by one.
 
-64 bundled centres among the word vectors (``scripts/build_cohorts.py``) come from a taxonomy that was written
-by hand, so that no person moves them. A text falls to its nearest centre. A person's **places** are the three
-centres to which most of the person's texts fall, whoever else there is. Sensitive centres are among those to
-which a text may fall, and are never a place: what falls to one, or holds a word that is sensitive by itself,
-counts nowhere.
-
-Scores that decide where a text falls are sums of whole numbers: the same on every machine, and the same
-however many texts are looked at together. So the places of everybody else are bit for bit equal when one
-person is removed.
+Places, and why one person moves nobody else's: docs/guarantees/groups.md, "Derivation".
 
 **Ranking.** A result's score is its cosine to the centre plus its cosine to the cohort's words, without the
 words of the query. Of a person's places one is **told**: that whose best twelfth of scores stands out most

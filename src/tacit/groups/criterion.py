@@ -1,13 +1,6 @@
 """When a group is safe to release: the paper's criterion and the strict one.
 
-A group of n members releases a set R of terms; n_t members hold term t.
-
-``paper`` (section 3.2): the group has at least |U|_avg / p distinct terms, all of which are released. This
-bounds an average only; see the guarantee page for what it lets through.
-
-``strict``: R is every term t with n_t / n <= p that enough people hold (``fewest_holders`` in the whole
-population, ``fewest_in_group`` in the group); the others are withheld; R is not empty, and no member holds
-more than a share p of R.
+Both are in docs/guarantees/groups.md, "Groups of words", with what ``paper`` lets through.
 """
 
 import math

@@ -1,10 +1,8 @@
 """The language attacker, beside the same attacker without the groups: only the difference is ours.
 
-He knows some terms of a victim, the group or the cohorts of the victim, everything that
-is shown, and which words go together: from another log (half of the people here, the victims being the
-other half), or from public text alone (WordNet's glosses). He names one further term. How he weighs what he
-knows is learnt by conditional logistic regression on the half that is not attacked, whose own words never
-count as evidence about themselves. A learnt guesser is a lower bound on what can be learnt.
+Who he is: docs/guarantees/groups.md, "Attackers, measured". How he weighs what he knows is learnt by
+conditional logistic regression on the half that is not attacked, whose own words never count as evidence
+about themselves.
 """
 
 from collections.abc import Callable, Sequence

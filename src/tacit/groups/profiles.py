@@ -80,13 +80,10 @@ class Profiles:
         """
         known = sorted({term for terms in profiles.values() for term in terms})
         column = {term: index for index, term in enumerate(known)}
-        users, terms, weights = [], [], []
-        for row, held in enumerate(profiles.values()):
-            for term, weight in held.items():
-                users.append(row)
-                terms.append(column[term])
-                weights.append(weight)
-        return cls.from_postings(list(profiles), known, users, terms, weights)
+        rows = [row for row, held in enumerate(profiles.values()) for _ in held]
+        terms = [column[term] for held in profiles.values() for term in held]
+        weights = [weight for held in profiles.values() for weight in held.values()]
+        return cls.from_postings(list(profiles), known, rows, terms, weights)
 
     @classmethod
     def from_postings(

@@ -2,31 +2,16 @@
 
 Every figure is an aggregate; the report names no user and no term.
 
-**The Bayesian attacker** of eq. 2 and 3 knows a set V_b of the victim's terms, sees every group's released
-terms with n_t and n, and knows how popular each term is in the whole population. Terms are taken as
-independent given the group, as the paper does. For a group G_i and a term t,
-
-- P(t in V | V in G_i) is n_t / n where G_i releases t; where it does not, nobody holds t or it was withheld,
-  and the attacker can do no better than a_t, the rate at which t is held in all groups that do not release
-  it;
-- P(V in G_i | V_b, G) is proportional to n_i times the product of those rates over V_b;
-- the **belief** is eq. 3: the sum over groups that release t of P(V in G_i | V_b, G) n_t / n.
-
-**The language attacker** (:mod:`tacit.groups.language`) is not bound by p: he is measured, beside himself
-without the groups. The report begins with both.
-
-**Fake accounts** against cohorts: everybody but the victim is the attacker's. He sees every noisy count, not
-only those that are shown, takes off what his own accounts added, and adds popularity by Bayes.
-
-**The observer of generations** sees all of them: with g generations the noise counts as if μ were √g·μ, and
-the victim's part is told from the noise with chance Φ(√g·μ/2) at most.
+Its attackers are described in docs/reference/python/groups.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -239,19 +224,17 @@ _FAKED = 400
 
 def words_of(evidence: Profiles) -> Profiles:
     """The words that people hold, from whole queries: what an attacker would like to know."""
-    wordnet, found = load_wordnet(), dict[str, bool]()
-    people: dict[str, dict[str, float]] = {}
-    for row, user in enumerate(evidence.users):
-        held: dict[str, float] = {}
-        for text in evidence.terms[evidence.held(row)].tolist():
-            for word in words(evidence.vocabulary[text]):
-                if word not in found:
-                    found[word] = word not in STOP_WORDS and wordnet.lemma(word) is not None
-                if found[word]:
-                    held[word] = 1.0
-        if held:
-            people[user] = held
-    return Profiles.from_mappings(people)
+    wordnet = load_wordnet()
+
+    @cache
+    def usable(word: str) -> bool:
+        return word not in STOP_WORDS and wordnet.lemma(word) is not None
+
+    people = {
+        user: {word: 1.0 for text in evidence.profile(row) for word in words(text) if usable(word)}
+        for row, user in enumerate(evidence.users)
+    }
+    return Profiles.from_mappings({user: held for user, held in people.items() if held})
 
 
 def cohort_evidence(
@@ -277,10 +260,7 @@ def fake_accounts(
 ) -> tuple[float, float]:
     """Measure how often a pair of the one real person is named, with the words and by popularity alone."""
     draw = np.random.default_rng(seed)
-    holders: dict[tuple[int, int], int] = {}
-    for person in people:
-        for pair in person.keys:
-            holders[pair] = holders.get(pair, 0) + 1
+    holders = Counter(pair for person in people for pair in person.keys)
     victims = [person for person in people if person.keys]
     if not victims or not generation.epsilon:
         return 0.0, 0.0

@@ -1,16 +1,7 @@
 """What cohorts show of their people: words under user-level differential privacy, and a vote for λ.
 
-This is the only module of the guard that draws noise. Derivation: docs/guarantees/groups.md.
-
-**Words.** A person marks at most 50 pairs (cohort, word), a function of that person's texts alone. With m
-pairs each weighs ⌊2¹⁰/√m⌋, so that the person's vector is no longer than 2¹⁰. Every pair of the public
-domain gets discrete Gaussian noise of σ with σ² ≥ (2¹⁰/μ)² + 4, which makes the whole μ-Gaussian private up
-to the lattice's part (:mod:`tacit.privacy.accounting.loss`). What exceeds 4.5 σ is shown, at most 150
-words a cohort: a function of what was drawn.
-
-**The vote.** Each person names one strength; the largest count under discrete Laplace noise wins. One person
-more or less moves one count by 1, so that the noisy counts are 1/scale-differentially private, and so
-is the winner.
+This is the only module of the guard that draws noise. What it draws, and why that is enough, is derived in
+docs/guarantees/groups.md; of the lattice's part see :mod:`tacit.privacy.accounting.loss`.
 """
 
 import math

@@ -174,9 +174,8 @@ class JoinFile:
     def check_leaves(self) -> None:
         """Refuse a tree with a leaf of too few public records, where these are at hand."""
         if self.template.digest == adult_template().digest:
-            records = (
-                adult().records
-            )  # a pool that says it has millions of people must not name one by a leaf
+            records = adult().records
+            # A pool that says it has millions of people must not name one by a leaf.
             self.tree.check(records, min(1.0, self.rules.k / min(self.people, len(records))))
 
     def meaning(self) -> dict[str, Any]:

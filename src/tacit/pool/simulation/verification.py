@@ -1,9 +1,7 @@
 """Check every entry of a query log against Definition 2 (k-identification).
 
-The attacker knows d of a target and the time of a query to within w (Definition 1; the strongest such one
-knows exactly t - w to t + w). The entries that match, those with d in d' and a time in that interval, must
-come from at least k people. An audited log holds what a service collects, and besides what only an audit
-knows: who asked, with which record.
+Definitions: docs/guarantees/pool.md; the strongest attacker of Definition 1 knows exactly t - w to t + w.
+An audited log holds what a service collects, and what only an audit knows: who asked, with which record.
 """
 
 from bisect import bisect_left, bisect_right
