@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,30 +22,10 @@ from tacit.web.engines.catalogue import EMBEDDED, check_engine, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE, EngineDescription
 from tacit.web.rules import Action, check_pattern
 
-DOOR = """
-CREATE TABLE IF NOT EXISTS page_setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS page_browser (digest BLOB PRIMARY KEY, since TEXT NOT NULL) WITHOUT ROWID;
-"""
+_TABLES = resources.files("tacit.web") / "sql"
+DOOR = (_TABLES / "door.sql").read_text("utf-8")
 """What a page needs that only knows its browsers again."""
-
-_SCHEMA = f"""
-{FORGOTTEN_PERIOD};
-{DOOR}CREATE TABLE IF NOT EXISTS page_sent (
-    number INTEGER PRIMARY KEY, engine TEXT NOT NULL, time TEXT NOT NULL, exposure INTEGER,
-    address TEXT NOT NULL, bytes BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS page_sent_by_time ON page_sent (time);
-CREATE INDEX IF NOT EXISTS page_sent_by_exposure ON page_sent (exposure);
-CREATE TABLE IF NOT EXISTS page_query (
-    query TEXT PRIMARY KEY, time TEXT NOT NULL, times INTEGER NOT NULL, asked TEXT NOT NULL) WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS page_forgets_entry AFTER DELETE ON exposure BEGIN
-    DELETE FROM page_sent WHERE exposure = old.number;
-    DELETE FROM page_query WHERE asked = old.query AND asked NOT IN (SELECT query FROM exposure);
-END;
-CREATE TRIGGER IF NOT EXISTS page_forgets_period AFTER INSERT ON forgotten_period BEGIN
-    DELETE FROM page_sent WHERE time >= new.since AND time <= new.until;
-    DELETE FROM page_query WHERE time >= new.since AND time <= new.until;
-END;
-"""
+_SCHEMA = f"{FORGOTTEN_PERIOD};\n{DOOR}{(_TABLES / 'page.sql').read_text('utf-8')}"
 
 
 class PageState:
@@ -203,9 +184,7 @@ def engines(state: PageState) -> list[EngineDescription]:
 def save_engine(state: PageState, engine: EngineDescription) -> EngineDescription:
     """Add an engine at the end, or change the one of that name and address."""
     known = engines(state)
-    if not state.kept(
-        "engines"
-    ):  # the first choice: beside pages of the web a dictionary would be in the way
+    if not state.kept("engines"):  # the first: beside pages of the web a dictionary would be in the way
         known = [replace(one, enabled=engine.kind == EMBEDDED) for one in known]
     engine = named_apart(check_engine(engine), known)
     present = {one.name: one for one in known}

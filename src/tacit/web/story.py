@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -49,26 +50,7 @@ class Searcher:
     def of(cls, log: Path, truth: Path) -> Searcher:
         """Find somebody with enough clicks for a profile, and a sensitive interest among theirs."""
         rows = _rows(
-            """
-            WITH people AS (
-                SELECT "user", list_intersect(interests, $told)[1] AS private, behind
-                FROM read_parquet($truth, hive_partitioning=false)
-                WHERE list_has_any(interests, $told) AND list_contains(sensitive, false)
-            ), records AS (
-                SELECT "user", query, url, "time",
-                       row_number() OVER (PARTITION BY "user" ORDER BY file_row_number) AS place
-                FROM read_parquet($log, hive_partitioning=false, file_row_number=true)
-            ), chosen AS (
-                SELECT "user" FROM people JOIN records USING ("user")
-                GROUP BY ALL HAVING count(url) BETWEEN 30 AND 400
-                ORDER BY least(count(DISTINCT query) FILTER (behind[place] = private), 5) DESC,
-                         count(url) DESC, "user" LIMIT 1
-            )
-            SELECT "user", query, count(DISTINCT "time"), bool_or(coalesce(behind[place] = private, false)),
-                   count(*)
-            FROM records JOIN people USING ("user") JOIN chosen USING ("user")
-            GROUP BY ALL ORDER BY 3 DESC, query
-            """,
+            "searcher",
             log=literal_path(log),
             truth=literal_path(truth),
             told=[load_wordnet().synset(f"{name}.n.01") for name in _TOLD],
@@ -145,17 +127,7 @@ def _device(profile: Path, person: Searcher, query: str) -> dict[str, Any]:
 
 def _pool(log: Path) -> dict[str, Any]:
     """A search of middling size of its region from somebody whose record nobody shares."""
-    record, low, high = _rows(
-        """
-        WITH entries AS (SELECT *, count(DISTINCT sender) OVER (PARTITION BY record) AS alike
-                         FROM read_parquet($log, hive_partitioning=false)),
-             sized AS (SELECT *, list_sum([ln(high[i] - low[i] + 1) for i in range(1, len(low) + 1)]) AS size
-                       FROM entries WHERE guarded AND alike = 1)
-        SELECT record, low, high FROM sized
-        ORDER BY abs(size - (SELECT median(size) FROM sized)), time LIMIT 1
-        """,
-        log=literal_path(log),
-    )[0]
+    record, low, high = _rows("entry", log=literal_path(log))[0]
     values = adult_template().values
     exact, region = values(Region(tuple(record), tuple(record))), values(Region(tuple(low), tuple(high)))
     return {
@@ -184,12 +156,11 @@ def _release(folder: Path, made: Mapping[str, Any], person: Searcher, query: str
 
 
 def _released(folder: Path) -> list[tuple[Any, ...]]:
-    table = literal_path(folder / "queries.parquet")
-    return _rows(
-        "SELECT query, count, deviation FROM read_parquet($table, hive_partitioning=false)", table=table
-    )
+    return _rows("released", table=literal_path(folder / "queries.parquet"))
 
 
-def _rows(sql: str, **values: Any) -> list[tuple[Any, ...]]:
+def _rows(question: str, **values: Any) -> list[tuple[Any, ...]]:
+    """Ask a question that stands in the folder ``sql``."""
+    sql = (resources.files("tacit.web") / "sql" / f"story_{question}.sql").read_text("utf-8")
     with duckdb.connect() as database:
         return list(database.execute(sql, values).fetchall())

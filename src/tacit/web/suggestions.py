@@ -85,9 +85,7 @@ def _beginning_with(beginning: str, ordered: Sequence[str]) -> Sequence[str]:
 
 
 def _unfamiliarity(phrase: str) -> tuple[int, str]:
-    parts = (
-        phrase.split()
-    )  # the rarest word counts, and each word more makes a phrase less likely to be meant
+    parts = phrase.split()  # the rarest counts; with each more a phrase is less likely to be meant
     return len(parts) * max(map(load_word_table().number, parts)), phrase
 
 
