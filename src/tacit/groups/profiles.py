@@ -5,8 +5,6 @@ the same population is the same matrix however it was read; :meth:`Profiles.cano
 same for rows.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class Profiles:
         return np.array(sorted(range(len(self)), key=keyed.__getitem__), dtype=np.int64)
 
     @classmethod
-    def from_mappings(cls, profiles: Mapping[str, Mapping[str, float]]) -> Profiles:
+    def from_mappings(cls, profiles: Mapping[str, Mapping[str, float]]) -> "Profiles":
         """Make profiles of ``{user: {term: weight}}``.
 
         >>> Profiles.from_mappings({"1": {"kitten": 1.0, "riding": 0.8}})
@@ -93,7 +91,7 @@ class Profiles:
         rows: Iterable[int],
         terms: Iterable[int],
         weights: Iterable[float],
-    ) -> Profiles:
+    ) -> "Profiles":
         """Make profiles of (user, term, weight) triples by index; weights of the same pair add up."""
         row, column = np.asarray(rows, dtype=np.int64), np.asarray(terms, dtype=np.int64)
         weight = np.asarray(weights, dtype=np.float64)

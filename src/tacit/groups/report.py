@@ -5,14 +5,12 @@ Every figure is an aggregate; the report names no user and no term.
 Its attackers are described in docs/reference/python/groups.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +126,7 @@ class SingledOut:
     high: bool
 
     @classmethod
-    def of(cls, by_release: float, language: Sequence[LanguageAttack]) -> SingledOut:
+    def of(cls, by_release: float, language: Sequence[LanguageAttack]) -> Self:
         """The headline of some attacks."""
         worst = max((each for each in language if each.known_terms == 1), key=lambda each: each.gain)
         high = max(by_release, worst.gain) > _HIGH

@@ -6,8 +6,6 @@ and nothing more. The paper's centroids and unions of weights carry a few people
 betray who holds what.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@
   to strict ones in random batches (:mod:`tacit.groups.bundles`).
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
@@ -18,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
@@ -56,7 +54,7 @@ class Groups(Displayed):
         self._lock = threading.RLock()
 
     @classmethod
-    def open(cls, folder: str | Path) -> Groups:
+    def open(cls, folder: str | Path) -> "Groups":
         """Open a folder of groups; fast, whatever its size."""
         from tacit.groups.bundles import Bundles
         from tacit.groups.cohort_service import CohortGroups
@@ -92,7 +90,7 @@ class Groups(Displayed):
         engine: str | None = None,
         force: bool = False,
         progress: ProgressBar = lambda *_, **__: nullcontext(),
-    ) -> Groups:
+    ) -> "Groups":
         """Put people into groups whose profiles serve them in place of their own.
 
         ::
@@ -194,7 +192,7 @@ class Groups(Displayed):
         with self._lock:
             self._file.close()
 
-    def __enter__(self) -> Groups:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

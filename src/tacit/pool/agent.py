@@ -6,8 +6,6 @@ says which region it went out under. As a server the agent takes searches as a T
 (``GET /search?q=…``, ``POST /search`` with a query and perhaps topics that the device guard let out).
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib
@@ -20,7 +18,7 @@ import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import httpx
 import platformdirs
@@ -76,7 +74,7 @@ class DeviceMemory:
     """When this process heard of the period first."""
 
     @classmethod
-    def opened(cls, path: Path | None, join: JoinFile, k: int | None, window: float | None) -> DeviceMemory:
+    def opened(cls, path: Path | None, join: JoinFile, k: int | None, window: float | None) -> Self:
         """Read what is remembered, in the device's own file of this pool unless another is named.
 
         Refuses a pool that promises less than before, or than ``k`` and ``window``.
@@ -241,7 +239,7 @@ class Agent:
     def __repr__(self) -> str:
         return f"Agent(k={self.join.rules.k}, window={self.join.rules.window:g} s, through {self.join.relay})"
 
-    async def __aenter__(self) -> Agent:
+    async def __aenter__(self) -> Self:
         self._http = oblivious.http_client(self._transport, 30.0, proxy=self._proxy)
         return self
 

@@ -5,8 +5,6 @@ start (:class:`Announcement`), so that whatever was sealed before a restart open
 way can put a key of their own in its place. Everybody gets announcements from one copy that the relay keeps.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -16,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidSignature
@@ -51,7 +49,7 @@ class Identity:
         return self._key.sign(data).hex()
 
     @classmethod
-    def kept(cls, path: Path, *, make: bool = False) -> Identity:
+    def kept(cls, path: Path, *, make: bool = False) -> Self:
         """The identity in a file; with ``make``, a new one where there is no such file."""
         if make and not path.exists():
             with atomic_file(path, mode=0o600) as temporary:
@@ -213,7 +211,7 @@ class JoinFile:
             temporary.write_text(text + "\n", encoding="utf-8")
 
     @classmethod
-    def parse(cls, given: object) -> JoinFile:
+    def parse(cls, given: object) -> Self:
         """A join file that was read, if it is signed with the identity that it names."""
         if not isinstance(given, dict) or given.get("tacit pool") != VERSION:
             raise InputError(f"this is no join file of version {VERSION}.", "Ask for the pool's.")
@@ -229,7 +227,7 @@ class JoinFile:
         return found
 
     @classmethod
-    def read(cls, path: str | Path) -> JoinFile:
+    def read(cls, path: str | Path) -> Self:
         """Read and check a join file."""
         return cls.parse(read_json(place("join", path), "the join file"))
 
@@ -338,7 +336,7 @@ class Announcement:
         return signed(identity, content | ({"tokens": keys} if keys else {}))
 
     @classmethod
-    def parse(cls, given: Any, party: str, join: JoinFile) -> Announcement:
+    def parse(cls, given: Any, party: str, join: JoinFile) -> Self:
         """A party's announcement, if it signed it for this pool."""
         try:
             content = checked(join.identities[party], dict(given), f"the keys of the {party}")

@@ -162,13 +162,9 @@ class _Reader:
             return ()
         found: list[Field] = []
         if known:
-            end = self.number() + self._at
-            if end > len(self._data):
-                raise InputError("a binary HTTP message ends too early.")
-            while self._at < end:
-                found.append(self._field(self.number()))
-            if self._at != end:
-                raise InputError("a field of a binary HTTP message overruns its section.")
+            section = _Reader(self.text())
+            while not section._ended:
+                found.append(section._field(section.number()))
         else:
             while not self._ended and (length := self.number()):
                 found.append(self._field(length))

@@ -5,8 +5,6 @@ a token is for. The signature is RSABSSA-SHA384-PSS-Deterministic: the nonce of 
 no further prefix. Section numbers are those of RFC 9474 unless said otherwise.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import struct
@@ -72,7 +70,7 @@ class VerifyingKey:
         self._key = key
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> VerifyingKey:
+    def from_bytes(cls, data: bytes) -> "VerifyingKey":
         """Read a key as :meth:`to_bytes` writes it, if it is one and long enough to rely on."""
         at = data.find(_PSS)
         found = data[at + len(_PSS) :] if at >= 0 else b""
@@ -117,7 +115,7 @@ class BlindSigner:
         self._exponents = (numbers.dmp1, numbers.dmq1, numbers.iqmp)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> BlindSigner:
+    def from_bytes(cls, data: bytes) -> "BlindSigner":
         """A key as :meth:`to_bytes` writes it."""
         key = serialization.load_der_private_key(data, None)
         assert isinstance(key, rsa.RSAPrivateKey)

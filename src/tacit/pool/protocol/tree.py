@@ -9,15 +9,13 @@ A tree changes only by merging and splitting leaves (:meth:`Tree.united`), never
 and new regions stay nested. A split tells the pool, and sometimes the service, one cut more from then on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -266,7 +264,7 @@ class Tree:
         }
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any], template: Template) -> Tree:
+    def parse(cls, given: Mapping[str, Any], template: Template) -> Self:
         """A published tree of this template."""
         cuts = given.get("cuts")
         if given.get("version") != VERSION or not isinstance(cuts, list):
@@ -291,7 +289,7 @@ class Tree:
             remedy = "Do not join a pool with this tree; its operator must merge small leaves."
             raise InputError(f"{found}; it must hold at least {math.ceil(share * len(records)):,}.", remedy)
 
-    def merged(self, people: Mapping[int, int], least: int) -> Tree:
+    def merged(self, people: Mapping[int, int], least: int) -> "Tree":
         """This tree with every leaf that fewer than ``least`` ``people`` use merged into its parent."""
         numbers = [people.get(node, 0) for node in range(len(self))]
         whole = [cut is None for cut in self.cuts]
@@ -309,7 +307,7 @@ class Tree:
                 waiting += reversed(self.children[node])
         return Tree(self.template, tuple(kept))
 
-    def split(self, records: Codes, least: int) -> Tree:
+    def split(self, records: Codes, least: int) -> "Tree":
         """This tree with each leaf cut further while both halves keep ``least`` of the records."""
         leaf_of, choose, cuts = self.leaves_of(records), LookAhead(self.template, least), list[Cut | None]()
         for node, cut in enumerate(self.cuts):
@@ -317,7 +315,7 @@ class Tree:
             cuts += [cut] if cut else [each for _, each in below]
         return Tree(self.template, tuple(cuts))
 
-    def united(self, other: Tree) -> Tree | None:
+    def united(self, other: "Tree") -> "Tree | None":
         """The cuts of both trees: what a device remembers of all that it saw.
 
         None if they differ by more than merged and split leaves, so that old and new regions would intersect.

@@ -16,7 +16,6 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -427,7 +426,7 @@ class _Worker:
     def app(self) -> Starlette:
         """The ASGI application."""
 
-        @asynccontextmanager
+        @contextlib.asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:
             driving = asyncio.create_task(self.drive())
             try:
