@@ -38,7 +38,7 @@ from tacit.audit.checks import (
     require_holders,
 )
 from tacit.audit.found import GuardAudit
-from tacit.audit.neighbours import CountedPair, history_of, log_table
+from tacit.audit.neighbours import CountedPair, history_of, lettered, log_table
 from tacit.audit.page import bar
 from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError, TacitError
@@ -86,11 +86,6 @@ def accounts_for(plan: Plan[Any]) -> tuple[int, float]:
     return number, number + 0.5
 
 
-def letters(number: int) -> str:
-    """A word for a number, of letters alone: what scrubbing looks for is not in it."""
-    return _WORD + "".join(chr(97 + int(digit)) for digit in f"{number:05d}")
-
-
 @dataclass(frozen=True)
 class Secret:
     """A query about which is guessed: with others' queries where steps are published, and who may ask it."""
@@ -119,9 +114,7 @@ def guess(
         counted: called with all records and their counts, before the first draw.
     """
     number, line = accounts_for(plan)
-    asking = {
-        s: [(query, n, f"http://{letters(0)}/{n}") for n, query in enumerate(s.queries)] for s in secrets
-    }
+    asking = {s: [(query, n, f"http://{_WORD}/{n}") for n, query in enumerate(s.queries)] for s in secrets}
     planted = {f"{s.queries[0]} {n}": asking[s] for s in secrets for n in range(number)}
     if real:
         gone = [(s.person, s.queries[0]) for s, there in zip(secrets, asked, strict=True) if not there]
@@ -148,12 +141,9 @@ def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting
     """One person more, who goes beyond every bound, adds to the counts of the log no more than is stated."""
     history = history_of(plan)
     if plan.schedule.selection is not None:  # where all that a person has is read, and cut afterwards
-        history = [(letters(n % 5 + 90_000), n, None) for n in range(10)]
+        history = [(lettered(_WORD, n % 5 + 90_000), n, None) for n in range(10)]
     person = log_table({f"{_WORD} beyond": history}, at)
-    beside = engine.load(
-        pa.table(person.columns, names=person.column_names)
-    )  # as the log's columns: nullable
-    more = plan.count(engine, Preparation().apply(joined.union(beside)))
+    more = plan.count(engine, Preparation().apply(joined.union(engine.load(person))))
     if plan.schedule.selection is not None:
         without, having = (each["held"].holdings for each in (counting, more))
         require_holders(having, without.starts.size)
@@ -184,7 +174,8 @@ def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> lis
         unasked = engine.load(pa.table({"query": domain})).anti_join(log, "query").order_by("query")
         return [(query,) for query in engine.table(unasked.limit(number)).column("query").to_pylist()]
     several = plan.schedule.parts[0].table in ("pairs", "sessions", "transitions")
-    return [(letters(n), f"{letters(n)}x") if several else (letters(n),) for n in range(number)]
+    own = [lettered(_WORD, n) for n in range(number)]
+    return [(query, f"{query}x") if several else (query,) for query in own]
 
 
 def audit_log(

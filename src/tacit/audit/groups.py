@@ -17,6 +17,7 @@ proves a lower bound on ε. The language attacker, and fakes against cohorts, ar
 import math
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -74,9 +75,7 @@ class Observer:
     """Watches representatives, one step at a time."""
 
     def __init__(self, before: Shown) -> None:
-        self._seen = before
-        self._steps = self._guesses = self._right = self._people = self._held = 0
-        self._vanished = self._vanished_right = 0
+        self._seen, self._count = before, Counter[str]()
 
     @staticmethod
     def look(groups: Groups) -> Shown:
@@ -92,27 +91,23 @@ class Observer:
             for term in self._seen[group].keys() | after[group].keys()
             if self._seen[group].get(term) != after[group].get(term)
         }
+        right = len(laid & own)
+        self._count.update(steps=1, guesses=len(laid), right=right, people=int(right > 0), held=len(own))
         for group in self._seen.keys() - after.keys():
-            self._vanished += len(self._seen[group])
-            self._vanished_right += len(self._seen[group].keys() & own)
+            gone = self._seen[group].keys()
+            self._count.update(vanished=len(gone), vanished_right=len(gone & own))
         self._seen = after
-        self._steps += 1
-        self._guesses += len(laid)
-        self._right += len(laid & own)
-        self._people += bool(laid & own)
-        self._held += len(own)
 
     def learnt(self) -> Learnt:
         """Add up the loss of all steps."""
-        return Learnt(
-            self._steps,
-            self._guesses,
-            self._right / self._guesses if self._guesses else 0.0,
-            self._people / self._steps if self._steps else 0.0,
-            self._right / self._held if self._held else 0.0,
-            self._vanished,
-            self._vanished_right / self._vanished if self._vanished else 0.0,
-        )
+        count = self._count
+
+        def share(part: str, whole: str) -> float:
+            return count[part] / count[whole] if count[whole] else 0.0
+
+        shares = share("right", "guesses"), share("people", "steps"), share("right", "held")
+        vanished = count["vanished"], share("vanished_right", "vanished")
+        return Learnt(count["steps"], count["guesses"], *shares, *vanished)
 
 
 def lower_bound(generation: Generation, draws: int = 100_000, source: RandomSource | None = None) -> float:

@@ -79,7 +79,7 @@ def log_table(log: Log, start: datetime = START) -> pa.Table:
     return pa.table({each.name: pa.array(column, each.type) for column, each in fields})
 
 
-def _name(prefix: str, number: int) -> str:
+def lettered(prefix: str, number: int) -> str:
     """A word of letters, which no scrubbing takes for something else."""
     return prefix + "".join(chr(97 + int(digit)) for digit in str(number))
 
@@ -101,7 +101,7 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
                 getattr(sets[name], of, None) for name, of in (("domain", "queries"), ("surfaced", "urls"))
             )
             first = 0 if word == "item" else limit + 1
-            names = [_name(word, n) for n in range(limit + 1)]
+            names = [lettered(word, n) for n in range(limit + 1)]
             if domain is not None:
                 names = domain.slice(first, limit + 1).to_pylist()
             once = plan.schedule.parts[0].contribution.once
@@ -116,17 +116,17 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
         case "session":
             size, sessions = asked.queries_per_session, min(asked.sessions_per_user, 8)
             return [
-                (_name(word, n * (size + 1) + place), 200 * n + place, f"http://{_name(word, n)}")
+                (lettered(word, n * (size + 1) + place), 200 * n + place, f"http://{lettered(word, n)}")
                 for n in range(sessions + 1)
                 for place in range(size + 1)
             ]
         case "topics":
             return _asked(_on_topics(plan, word))
         case "adaptive":
-            return _asked([_name(word, 0)])
+            return _asked([lettered(word, 0)])
         case _:
             number = min(getattr(asked, "per_user", 3), _MOST) + 2
-            return _asked([_name(word, n) for n in range(number)])
+            return _asked([lettered(word, n) for n in range(number)])
 
 
 def _on_topics(plan: Any, word: str) -> list[str]:

@@ -135,11 +135,8 @@ def _found(
     loosened: tuple[Plan[Any], Sequence[Attempt]] | None = None,
 ) -> GuardAudit:
     """Gather what was found; ``agree``: p-values of replicas being like separate runs, and independent."""
-    tried, private, epsilon = (
-        [*attacks, *(loosened[1] if loosened else ())],
-        plan.mechanism.private,
-        plan.epsilon,
-    )
+    tried = [*attacks, *(loosened[1] if loosened else ())]
+    private, epsilon = plan.mechanism.private, plan.epsilon
     held = [(f"{check.says}.", check.holds, check.found) for check in checks]
     if attacks:
         said = f"p = {agree[0]:.2g} and {agree[1]:.2g}"
@@ -228,10 +225,9 @@ def loosened(plan: Plan[Any]) -> Plan[Any] | None:
     if not (0 < plan.delta < _SAMPLED and plan.mechanism.private):
         return None
     given = {each.name: each.default for each in fields(plan.mechanism) if each.metadata["panel"] == GIVEN}
+    asked = given | {"epsilon": plan.epsilon, "delta": _REACHED}
     try:
-        made: Plan[Any] = replace(
-            plan.mechanism, **given | {"epsilon": plan.epsilon, "delta": _REACHED}
-        ).plan()
+        made: Plan[Any] = replace(plan.mechanism, **asked).plan()
     except TacitError:  # parameters that were given fit no plan
         return None
     return made

@@ -12,7 +12,7 @@ import gzip
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,26 +67,15 @@ def held_out_cases(
     chosen = [user for user in np.argsort(-lengths, kind="stable") if lengths[user] <= MOST_RECORDS][:users]
     for user in chosen:
         records = log.slice(begins[user], lengths[user]).to_pylist()
-        behind = {name: truth[name][int(user)].as_py() for name in ("meanings", "kinds")}
-        name = truth["user"][int(user)].as_py()
-        for case in _cases_of(repository, records, behind, random):
-            yield replace(case, user=name)
-
-
-def _cases_of(
-    repository: device.Repository,
-    records: list[dict[str, Any]],
-    behind: Mapping[str, list[Any]],
-    random: np.random.Generator,
-) -> Iterator[Case]:
-    cut = len(records) * 4 // 5
-    profile = _profile(repository, records[:cut], random)
-    after = zip(records[cut:], behind["meanings"][cut:], behind["kinds"][cut:], strict=True)
-    searched = [(record["query"], meant) for record, meant, kind in after if kind not in _NOT_SEARCHES]
-    for query, meant in dict.fromkeys(searched):
-        results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
-        if meant in results:
-            yield Case(profile, query, results, frozenset({meant}))
+        meanings, kinds, name = (truth[each][int(user)].as_py() for each in ("meanings", "kinds", "user"))
+        cut = len(records) * 4 // 5
+        profile = _profile(repository, records[:cut], random)
+        after = zip(records[cut:], meanings[cut:], kinds[cut:], strict=True)
+        searched = [(record["query"], meant) for record, meant, kind in after if kind not in _NOT_SEARCHES]
+        for query, meant in dict.fromkeys(searched):
+            results = tuple(hit.document for hit in repository.engine.search(query, SHOWN))
+            if meant in results:
+                yield Case(profile, query, results, frozenset({meant}), name)
 
 
 def _profile(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.evaluate.sweep.runs import RunStore, SweepRun
+from tacit.evaluate.sweep.runs import RunStore
 from tacit.evaluate.sweep.settings import NOTHING, ORIGINAL, ReleaseSetting
 from tacit.evaluate.task import Measured, Task
 from tacit.evaluate.tasks import task_class
@@ -224,21 +224,17 @@ def gather(
         for run in found:
             for task in owners.keys() & run.owners.keys():
                 owners[task][run.fold] = run.owners[task]
+        folds = dict.fromkeys(run.fold for run in found)
         for name in found[0].values:
             task, _, measure = name.partition("/")
             if task in headlines:
-                drawn = _by_fold(found, name)
+                drawn = {n: np.stack([run.values[name] for run in found if run.fold == n]) for n in folds}
                 if task_class(task).headline == measure:
                     headlines[task][key] = drawn
                 results.append(_result(key, task, measure, drawn, owners[task]))
     described = {key: setting.describe() | {"label": setting.label()} for key, setting in listed.items()}
     gained = tuple(_with_gains(results, headlines, owners))
     return Measurements(described, gained, rows, seconds, repetitions)
-
-
-def _by_fold(runs: Sequence[SweepRun], name: str) -> Drawn:
-    folds = dict.fromkeys(run.fold for run in runs)
-    return {fold: np.stack([run.values[name] for run in runs if run.fold == fold]) for fold in folds}
 
 
 def _result(
