@@ -13,20 +13,9 @@ if TYPE_CHECKING:
     from tacit.searchlog.statistics import LogStatistics, opened_for_statistics
 
 __all__ = [
-    "COLUMNS",
-    "SCHEMA",
-    "SESSION_GAP",
-    "ImportOptions",
-    "ImportReport",
-    "LogStatistics",
-    "LogWriter",
-    "Reason",
-    "SessionCut",
-    "check_log",
-    "export_log",
-    "import_log",
-    "opened_for_statistics",
-]
+    "COLUMNS", "SCHEMA", "SESSION_GAP", "ImportOptions", "ImportReport", "LogStatistics", "LogWriter",
+    "Reason", "SessionCut", "check_log", "export_log", "import_log", "opened_for_statistics",
+]  # fmt: skip
 
 _ROOMS = {
     "export": "export_log",

@@ -3,10 +3,8 @@
 A pattern is a site, ``example.org``, which covers its subdomains, or a part of one, ``example.org/news``.
 Rules are applied after all ranking, on the device, and are never sent.
 
-Bangs say where a search goes. ``!w tea`` leads to the site's own search, and so tells that site what was
-asked; ``!!w tea`` too. Where SearXNG has an engine of the name (``!osm cafe``), and with names that are not
-known here, ``!`` is handed on to it. ``!! tea`` leads to the first result; ``!i``, ``!v`` and ``!n`` ask for
-images, videos and news.
+Bangs say where a search goes: ``!w tea`` to the site's own search, which so learns what was asked, others as
+``docs/how-to/put-it-before-searxng.md`` lists them.
 """
 
 import re

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -76,25 +77,6 @@ _FIREFOX = (
 )
 _OLD_FIREFOX = _FIREFOX.replace("coalesce(description, '')", "''")
 
-_PLACES = {
-    "Chrome": (".config/google-chrome/*/History", "Library/Application Support/Google/Chrome/*/History"),
-    "Chromium": (
-        ".config/chromium/*/History",
-        "snap/chromium/common/chromium/*/History",
-        "Library/Application Support/Chromium/*/History",
-    ),
-    "Brave": (".config/BraveSoftware/Brave-Browser/*/History",),
-    "Edge": (".config/microsoft-edge/*/History",),
-    "Vivaldi": (".config/vivaldi/*/History",),
-    "Opera": (".config/opera/History",),
-    "Firefox": (
-        ".mozilla/firefox/*/places.sqlite",
-        "snap/firefox/common/.mozilla/firefox/*/places.sqlite",
-        ".var/app/org.mozilla.firefox/.mozilla/firefox/*/places.sqlite",
-        "Library/Application Support/Firefox/Profiles/*/places.sqlite",
-    ),
-}
-
 
 @dataclass(frozen=True)
 class BrowserHistory:
@@ -106,10 +88,10 @@ class BrowserHistory:
 def browser_histories(home: Path | None = None) -> list[BrowserHistory]:
     """Find the histories of the browsers in the person's home folder."""
     home = home or Path.home()
+    listed = (resources.files("tacit.device.profile") / "browsers.txt").read_text("utf-8")
     return [
         BrowserHistory(browser, path.parent.name, path)
-        for browser, patterns in _PLACES.items()
-        for pattern in patterns
+        for browser, _, pattern in (line.partition(" ") for line in listed.splitlines())
         for path in sorted(home.glob(pattern))
     ]
 

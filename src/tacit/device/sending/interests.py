@@ -1,18 +1,9 @@
 """Choose the topics that go out with a query: interests in the history, near the query, never sensitive.
 
-A page of the history **passes** unless it was caught (:mod:`tacit.retrieval.sensitive_pages`) or is
-about a topic that its owner marked: one of its three best, or with 0.75 of the best F, is marked or a twin.
-A page that passes *supports* its best topic, if F is at least 0.55; a *clear* one, in which no sensitive
-topic comes near the best, also others that do. Topics that pages on other matters mention, such as the fruit
-in a recipe or the encyclopaedia they stand in, do not count.
-
-The **sendable set** are topics that enough pages support: never a sensitive one, a marked one or its twin, or
-a *neighbour*, an innocent topic where texts about sensitive matters land. Of it go out at most three topics
-near the query, by the rules of ``docs/guarantees/device.md`` (non-interference): its own best topics that
-list one of its words, and those that clear pages which hold all its words support. Near topics rank by
-``F(q, t) + 0.8 min(3, such pages)``; none go out where the query itself may be about something sensitive.
-
-So what goes out is a function of the query, the pages that passed, the marks, and public data.
+Which pages of a history pass, which topics they support and which of these are near a query stands in
+``docs/guarantees/device.md`` (non-interference). Near topics rank by ``F(q, t) + 0.8 min(3, pages)``, where
+the clear pages count that hold all of the query's words and support t; at most three go out. So what goes out
+is a function of the query, the pages that passed, the marks, and public data.
 """
 
 from __future__ import annotations

@@ -4,13 +4,7 @@ There is no queue and no table. The folder says what was asked for, the process 
 and one around it writes how it ended. Both live on without the desk. Whether a job still runs is asked of
 the kernel: its processes hold a lock on the folder's file for as long as one of them lives, however it ends.
 So a ``kill -9`` of anything, or a restart of the machine, leaves no job that is said to run and does not.
-
-    jobs/20260309-101502-release-3f9c/
-        job.json   the command, when it was asked for
-        lock       held while a process of the job lives
-        pid        of the process around it, which leads the job's process group
-        stdout, stderr
-        exit       how the command ended, once it has
+What the files in the folder hold stands in the reference of ``tacit desk``.
 """
 
 import fcntl

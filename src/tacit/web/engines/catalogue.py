@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
@@ -21,14 +22,7 @@ from tacit.web.engines import interface
 from tacit.web.engines.client import names_local_address
 from tacit.web.topics import leaf_names
 
-_MEDIAWIKI = {
-    "path": "/api.php?action=query&list=search&format=json&formatversion=2"
-    "&srprop=snippet&srlimit={count}&sroffset={offset}&srsearch={query}",
-    "results": "query.search",
-    "title": "title",
-    "link": "{base}/index.php?curid={pageid}",
-    "snippet": "snippet",
-}
+_MEDIAWIKI = json.loads((resources.files("tacit.web.engines") / "mediawiki.json").read_text("utf-8"))
 """MediaWiki's search, under the address of its script path (for Wikipedia: https://en.wikipedia.org/w)."""
 
 _KNOWN = {"path", "body", "headers", "results", "title", "link", "snippet"}
