@@ -5,8 +5,7 @@
 
 **Against the whole curve.** A guarantee names a δ for *every* ε, not only for the one it is stated at. The
 pair (p, q) is held against all of them: of the noises of one family, from the one claimed to weaker ones, the
-weakest that would still allow the pair. Where many counts move, or noise is Gaussian, the events that show ε
-at δ = 10⁻⁶ are too rare to sample, and this is the figure that comes near the claim.
+weakest that would still allow the pair. Where that comes nearer the claim: docs/reference/commands/audit.md.
 
 **In one run** (Steinke, Nasr and Jagielski, "Privacy auditing with one training run"): r guesses about
 independent coins, v of them right.

@@ -1,16 +1,9 @@
 """People planted beside a real log, one release of it, and what an attacker guesses about them.
 
 Each **canary** is a query of its own, accounts that always ask it, just enough to bring it to the threshold,
-and one person who asks it or not by a coin. The log and the canaries go through preparation, counting, noise
-and withholding as a release does; every coin is guessed from the tables, and right guesses prove an ε
-(:func:`tacit.audit.bounds.one_run_epsilon`). Nothing is written: canaries are joined to the log in memory.
-
-Before that one person more, who goes beyond every bound, is counted in the same way, exactly: no more may be
-added than is stated, whatever else the log holds.
-
-**People of the log** instead of canaries: a rare query of a real person, asked or taken out by a coin.
-
-Unless it is charged, such a run is for the owner's eyes: its result is as sensitive as the log.
+and one person who asks it or not by a coin. Or, of **people of the log**, a rare query of a real person is
+asked or taken out. Right guesses prove an ε (:func:`tacit.audit.bounds.one_run_epsilon`). What else is done
+in that run, and who may see it: docs/reference/commands/audit.md.
 """
 
 import math

@@ -1,18 +1,8 @@
 """Observers of one device over many queries: what do topics that are sent say about sensitive reading?
 
-Everything is tried in a copy of a profile, which is in memory.
-
-**The same person without it.** Pages that were caught as sensitive, or are about something marked, change
-nothing: every query is previewed with them and without them.
-
-**Observers of many queries.** People are made up who each read half of the pages that passed, once as they
-are and once with sensitive texts. Those that are caught change no message. Some are missed, and the share d
-of people whose messages change by them is held to :data:`MOST_CHANGED`: no observer's AUC is above
-½ + d - d²/2. Naive Bayes and boosted stumps see which topics came with which query, and guess who.
-
-**Guessing below what is sent.** Over another taxonomy a person states how severe topics are. Whoever sees the
-exposed ones follows the taxonomy down at random; what that recovers of the whole is bounded (UPS, section
-4.2). In the paper's own way of hiding sensitive topics alone, half of all would be recovered.
+Everything is tried in a copy of a profile, which is in memory: the same person without what was caught,
+observers of people who are made up, and guesses below what is sent. What each may find:
+docs/reference/commands/audit.md.
 """
 
 import sqlite3
@@ -147,7 +137,7 @@ def texts_about(concept: str) -> list[str]:
 
 
 def recovered(profile: UserProfile, cut: Iterable[int]) -> float:
-    """The share of the severity that is recovered by following the taxonomy down from a cut, by chance."""
+    """The share of the severity recovered by following the taxonomy down from a cut at random (UPS, 4.2)."""
     tree = profile.tree
 
     def expected(topic: int) -> float:

@@ -1,9 +1,8 @@
 """Broken mechanisms that an audit must catch, each with the check that does: an auditor who is never seen to
 find anything proves nothing.
 
-Each is what somebody might write in good faith, made by weakening the real code while it runs: a schedule
-that is carried out is not the one that is charged, noise is shared or left out, a bound is off by one, the
-ledger is told too late. The claim stays that of the sound mechanism. None of it is reachable from a release.
+Each is what somebody might write in good faith, made by weakening the real code while it runs
+(docs/reference/commands/audit.md). None of it is reachable from a release.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,17 +1,10 @@
 """Attackers of groups: who compares what is shown, who brings fake accounts, who tests the noise.
 
-**The observer** sees every representative after each step and knows whose step it was. Whatever moved is laid
-to that person: a term that is new, gone or of another weight is guessed to be one that the person holds.
-Against groups whose profiles are computed anew at each step this is nearly always right;
-:mod:`tacit.groups.service` is made so that it finds next to nothing, and this measures it.
-
-The terms of a group that vanishes when somebody leaves are guessed to be the leaver's.
-
-**The test of the noise** guesses from one noisy count whether a person marked a pair; how often it is right
-proves a lower bound on ε. The language attacker, and fakes against cohorts, are part of the report
-(:mod:`tacit.groups.report`).
-
-:func:`audit_groups` sets all of them on a folder. People come and go in a copy of it, which is in memory.
+**The observer** sees every representative after each step and lays whatever moved to the person whose step
+it was; the terms of a group that vanishes are guessed to be the leaver's. Against groups whose profiles are
+computed anew at each step this is nearly always right. **The test of the noise** guesses from one noisy
+count whether a person marked a pair. :func:`audit_groups` sets all of them on a copy of a folder:
+docs/reference/commands/audit.md.
 """
 
 import math

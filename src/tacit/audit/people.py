@@ -1,10 +1,7 @@
 """Would they find you, and did you search for that: people of a log under what is published of it.
 
-**Hashed ids.** Somebody knows a few searches of a person, and looks for the one user who has them all.
-
-**Did you search for that?** A coin is thrown for a rare query of a real person: it is taken out of the
-log, or stays. The attacker opens accounts of his own, which ask it too, and looks at the release: k-query
-anonymity, then mechanisms at several ε.
+Who attacks hashed ids, k-query anonymity and mechanisms at several ε, and how:
+docs/reference/commands/audit.md.
 """
 
 from collections.abc import Callable, Sequence

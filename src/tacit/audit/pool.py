@@ -1,8 +1,6 @@
 """Readers of a pool's log, who know a person's record, and when the person asked to within a window.
 
-Where fewer than k people match an entry its sender is identified (Definition 2): claimed to happen to nobody
-under a region. Not claimed, and measured: better clocks, entries under d*, and pool and service together, who
-know the leaf.
+Which of them find fewer than k people, against Definition 2 and beside it: docs/reference/commands/audit.md.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,8 @@
 """The audit of a release mechanism with its parameters: what is exact first, then what sampling can show.
 
 Exact checks find small faults that no sampling ever does; sampling finds gross ones that nobody thought to
-check. Of either kind, a fault is a leak above the claim.
-
-A δ below 10⁻⁴ is out of reach of sampling, for everybody. So the same mechanism is planned a second time at
-δ = 0.01 and sampled there too; the exact divergence carries the step to the δ that is claimed.
+check. Of either kind, a fault is a leak above the claim. What is done where δ is too small:
+docs/reference/commands/audit.md.
 """
 
 import math

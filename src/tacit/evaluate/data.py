@@ -6,18 +6,9 @@ places in the part's own sorted vocabularies, so that all work on them is arithm
 split into folds by a keyed hash of their name, so that a record more or less moves nobody. A query without a
 letter or digit is no search (logs note ``-`` where nothing was typed): it is left out of both.
 
-Tables of a release are recognised by their columns, not by the mechanism that published them::
-
-    keyword, count                  how often a word was searched
-    query, count                    how often a query was searched
-    query, url, count               how often a url was clicked for a query
-    query, next_query, count        how often a query came right after another in a session
-    query, later_query, count       how often it came anywhere after it
-    queries (a list), count         how often these queries came in this order in a session
-
-Where a release lacks a table that a task wants, what it has stands in, which costs no privacy. A published
-count of zero or less (noise can produce one) says that there is nothing, and its row is left out. A log
-released whole is the reference that releases are compared with; its counts are users.
+Tables of a release are recognised by their columns (:data:`KINDS`), not by the mechanism that published
+them. Where one is missing, what is there stands in for it, which costs no privacy:
+docs/reference/evaluation/tasks.md.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Evaluate all ways to personalise a search, on the same queries of the same people.
+"""Evaluate all ways to personalise a search (docs/reference/commands/evaluate.md).
 
 Each way ranks as its guard would: the engine's order; on the device by the whole evidence (topics, or the
 guard's own attention); by the public cohort that a request is told (guard 3); by the topics that go out
 with a query (guard 1), in the world under the paper's risk bound δ, on AMBIENT as the guard chooses them.
 
-Beside every way stands **the same ranking with another person's evidence**: what it gains too is no
-personalisation (popular words help everybody). A mean hides whom a ranking hurts, so the share of queries
-that fall by more than 0.05 stands beside it as well. :func:`weigh` gives both for any ranking.
+Beside every way stands **the same ranking with another person's evidence**; :func:`weigh` compares any two.
 
 People of these logs have no age or country, so that a region of the pool (guard 2) has nothing to rank by.
 """

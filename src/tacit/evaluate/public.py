@@ -1,14 +1,9 @@
 """What anybody can do with no log at all, and what a release is given to fall back on.
 
-A task is served by what was released **with public knowledge behind it**, so that a release of nothing is
-served as well as anybody could: words by a public list in the order of their frequency, a query's own words,
-WordNet's synonyms, and the order in which the engine shows its results. What a release gains over that is
-what it is worth.
-
 The **engine's order** is known from a log that notes the rank of each click. Of a list that was shown, the
 clicked pages are known with their places, and the others are known not to be relevant (nobody of those
-tested clicked them), which is all that a measure asks. A page that was released for the query and is none of
-the clicked ones takes the first of the other places: where it stood in the engine's list is not noted.
+tested clicked them), which is all that a measure asks. What scores how much:
+docs/reference/evaluation/tasks.md.
 """
 
 from functools import lru_cache

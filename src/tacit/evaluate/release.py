@@ -1,8 +1,7 @@
 """Evaluate releases: what every way to release a log would cost in search quality.
- Nothing is published and no ledger is charged: this is the owner's own look at the log. Nothing in the
-results is protected by noise: curves and tables are exact functions of the log, so they are as sensitive as
-the log. A synthetic log has nobody in it, and a resampled one is published itself; results on them are free
-to share.
+
+Nothing is published and no ledger is charged: it is the owner's own look, and what that means for whoever may
+see the results is in docs/reference/commands/evaluate.md.
 """
 
 import multiprocessing

@@ -5,14 +5,9 @@
     trial = Adhoc().against(original, test)      what does not depend on the release, computed once
     trial.measure(released)                      measures, a value for each test unit
 
-A **unit** is what a task judges: a test query, a test session. A unit that the release cannot serve at all
-has no value (NaN) and counts as 0 in every mean over all units, which is what a user of the release would
-see. The papers report the mean over answered units, so it is kept beside it. Units depend on the test part
-alone, so that two releases are compared unit by unit.
-
-A task's headline measure has **public knowledge behind the release** (:mod:`tacit.evaluate.public`):
-measured on a release of nothing it says what anybody can do without the log, and no release is worth more
-than it gains over that.
+A **unit** is what a task judges: a test query, a test session. One that the release cannot serve at all has
+no value (NaN) and counts as 0 in every mean over all units. Units depend on the test part alone, so that two
+releases are compared unit by unit. What releases lie between: docs/reference/evaluation/tasks.md.
 """
 
 from abc import ABC, abstractmethod

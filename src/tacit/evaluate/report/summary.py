@@ -37,12 +37,9 @@ class Verdict:
 
 
 def verdict(found: Measurements, task: str, released_people: float) -> Verdict | None:
-    """Judge a task; None where nothing has an ε, or there is nothing to judge.
+    """Judge a task by the rule of the advice ("The advice" in docs/reference/evaluation/tasks.md).
 
-    A task is served at an ε if a mechanism's release gains at least :data:`WORTH` of what the whole log
-    gains over nothing, and that gain is not 0 by its test, corrected for the number of mechanisms. Counts
-    grow with people and noise shrinks with ε, so that a release depends on people times ε, about: that is how
-    many people another ε would need.
+    None where nothing has an ε, or there is nothing to judge.
 
     Args:
         released_people: of how many people the releases of the sweep were made.

@@ -1,10 +1,7 @@
 """Measurements of a sweep: each measure of each setting, between nothing released and the whole log.
 
-A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Test units are a
-sample of people, so that units of one user go together; a draw of noise moves all units of a fold at once,
-and is a random effect, seen from how the mean of a fold differs between draws. Both variances are added,
-with degrees of freedom by Satterthwaite. A difference is taken unit by unit, with the noise of both sides:
-two draws of one mechanism differ in at most 5% of cases (``benchmarks/evaluate_same.py``).
+A value is the mean over **all** test units, unanswered ones as 0, and over draws of noise. Why a draw is a
+random effect, and what a difference is held to: "Intervals and tests" in docs/reference/evaluation/tasks.md.
 """
 
 import math

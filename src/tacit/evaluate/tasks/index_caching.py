@@ -1,11 +1,8 @@
 """Index caching: which posting lists to keep in memory (paper 004, section III, after Baeza-Yates).
 
-A keyword's score is how often it was searched over how many documents have it. Lists are taken into memory
-in the order of scores while they fit. A list is cut to a largest length; a posting takes eight bytes. How
-often a word was searched is its released count with a public list of words behind it, which counts for a
-hundred people: with nothing released it is the list alone. ``release alone`` has no list behind it, as in the
-paper. Document frequencies of a web-sized collection are modelled by shares of WordNet's glosses; a word that
-they do not know counts as in half of one.
+How often a word was searched is its released count with a public list of words behind it
+(docs/reference/evaluation/tasks.md); ``release alone`` has no list behind it, as in the paper. A word that
+the bundled corpus does not know counts as in half of one of its documents.
 """
 
 from __future__ import annotations

@@ -1,13 +1,6 @@
 """Query substitution: what to search for instead (paper 004, section III, after Jones et al., 2006).
 
-A query is segmented into phrases: two adjacent words are of one phrase if their pointwise mutual
-information, from the counts of a release, exceeds a limit. A whole query may be replaced by one that users
-searched right after it; a phrase of it by one that users put in its place, everything else kept. Pairs are
-ranked by how much more often the second follows the first than chance would have it (log-likelihood ratio),
-ties by how often.
-
-The ranking from the original log is the truth, for the top 2, 5 and 10. ``MAP`` is the mean over the
-original's of smaller over larger of its two ranks: the paper's sum of ratios rewards a reversed list. The
+How queries are cut and pairs ranked, and why MAP is not the paper's: docs/reference/evaluation/tasks.md. The
 headline puts WordNet's synonyms behind the release's substitutions: with nothing released they are alone.
 """
 

@@ -1,11 +1,10 @@
 """Query suggestion: what will the user ask next (thesis 002, section 4.3.1)?
 
-Every query of a test session but the last is a prefix's end, and the queries that came after it are the
-truth. A unit is a session of two different queries and more; its value is the mean over **all** its prefixes,
-0 for one that cannot be served. P@5 and R@5 (eq. 4.8) of ``people and words``, the headline: a candidate
-scores as many people as asked it after the query, and the query's own words are behind that (the query with a
-word less, below one person), then what is popular. With nothing released it is the query with a word less.
-Counts of people are not scaled: a share of few people says little.
+A unit is a session, its value the mean over **all** its prefixes, 0 for one that cannot be served
+(docs/reference/evaluation/tasks.md). P@5 and R@5 (eq. 4.8) of ``people and words``, the headline: a
+candidate scores as many people as asked it after the query, and the query's own words are behind that (the
+query with a word less, below one person), then what is popular. Counts of people are not scaled: a share of
+few people says little.
 """
 
 from __future__ import annotations
