@@ -58,9 +58,7 @@ class CohortGroups(Groups):
     def place(self, user: str) -> Place | None:
         with self._lock:
             found = self._store.person(user)
-        if found is None:
-            return None
-        return Place(found.places[0] if found.places else None, found.places)
+        return Place(next(iter(found.places), None), found.places) if found else None
 
     def name(self, group: int) -> str:
         """Name what a cohort is about."""

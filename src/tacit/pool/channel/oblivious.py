@@ -44,7 +44,7 @@ class BinaryRequest:
     def to_bytes(self, size: int | None = None) -> bytes:
         """The known-length form; with ``size``, zeros up to exactly so many bytes hide its length."""
         control = b"".join(_prefixed(part) for part in (self.method, self.scheme, self.authority, self.path))
-        return _padded(_number(_REQUEST) + control + _body(self.fields, self.content, self.trailers), size)
+        return _message(_number(_REQUEST) + control, self, size)
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ class BinaryResponse:
         """The known-length form; with ``size``, padded with zeros to exactly so many bytes."""
         if not 200 <= self.status <= 599:
             raise InputError(f"a final response has a status from 200 to 599; found {self.status}.")
-        head = _number(_RESPONSE) + _number(self.status)
-        return _padded(head + _body(self.fields, self.content, self.trailers), size)
+        return _message(_number(_RESPONSE) + _number(self.status), self, size)
 
 
 def read_request(data: bytes) -> BinaryRequest:
@@ -114,11 +113,8 @@ def _section(fields: Sequence[Field]) -> bytes:
     return _prefixed(b"".join(_prefixed(name) + _prefixed(value) for name, value in fields))
 
 
-def _body(fields: Sequence[Field], content: bytes, trailers: Sequence[Field]) -> bytes:
-    return _section(fields) + _prefixed(content) + _section(trailers)
-
-
-def _padded(message: bytes, size: int | None) -> bytes:
+def _message(control: bytes, of: BinaryRequest | BinaryResponse, size: int | None) -> bytes:
+    message = control + _section(of.fields) + _prefixed(of.content) + _section(of.trailers)
     if size is None:
         return message
     if len(message) > size:

@@ -4,10 +4,9 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -20,11 +19,7 @@ from tacit.bodies import TooLongError, TooSlowError, read_body
 from tacit.errors import InputError
 from tacit.pool.channel import oblivious
 
-HEADERS = {
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-}
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 """Takes the JSON object of a request and gives that of the answer."""
 
@@ -107,17 +102,18 @@ def server(
     routes: Sequence[Route],
     *,
     inner: Sequence[Endpoint] = (),
-    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None,
-    handlers: Mapping[type[Exception], Any] = MappingProxyType({}),
+    lifespan: Callable[[Starlette], AsyncIterator[None]],
+    handlers: Mapping[type[Exception], Any] | None = None,
 ) -> Starlette:
-    """An application with these routes, and its description at ``/openapi.json``."""
+    """These routes and their description at ``/openapi.json``, served while ``lifespan`` yields."""
 
     async def describe(_request: Request) -> Response:
         """This document."""
         return JSONResponse(description(title, every, inner), headers=HEADERS)
 
     every = [*routes, Route("/openapi.json", describe)]
-    return Starlette(routes=every, lifespan=lifespan, exception_handlers={InputError: _refused, **handlers})
+    refusing = {InputError: _refused} | dict(handlers or {})
+    return Starlette(routes=every, lifespan=asynccontextmanager(lifespan), exception_handlers=refusing)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

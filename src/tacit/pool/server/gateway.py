@@ -13,7 +13,6 @@ import threading
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from multiprocessing.managers import BaseManager, RemoteError
 from pathlib import Path
@@ -272,7 +271,6 @@ class Gateway:
     def app(self) -> Starlette:
         """The ASGI application."""
 
-        @asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:
             async with self._client:
                 yield

@@ -13,7 +13,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +177,6 @@ class Issuer:
     def app(self) -> Starlette:
         """The ASGI application."""
 
-        @asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:
             await run_in_threadpool(self.prepare, _AT_ONCE)
 

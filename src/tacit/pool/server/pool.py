@@ -426,7 +426,6 @@ class _Worker:
     def app(self) -> Starlette:
         """The ASGI application."""
 
-        @contextlib.asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:
             driving = asyncio.create_task(self.drive())
             try:

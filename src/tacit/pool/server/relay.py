@@ -10,7 +10,6 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -101,7 +100,6 @@ def relay_app(
             return JSONResponse({"error": "this pool has no issuer"}, 404, HEADERS)
         return await _forward(client, join.issuer, request)
 
-    @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         with tempfile.TemporaryDirectory(prefix="tacit-relay-") as own:
             copies.folder = folder or Path(own)

@@ -13,13 +13,10 @@ import json
 import secrets
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.errors import InputError
 from tacit.pool.server.front import MOST_SEEN, KeyRing
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 MOST_LETTERS = 20_000
 MOST_RESULTS = 20_000
@@ -149,7 +146,7 @@ class RedisStore:
         import redis.asyncio
 
         try:
-            self._redis: Redis = redis.asyncio.Redis.from_url(url, decode_responses=True, socket_timeout=5.0)
+            self._redis = redis.asyncio.Redis.from_url(url, decode_responses=True, socket_timeout=5.0)
         except ValueError as error:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self.away = (OSError, redis.RedisError)
