@@ -113,11 +113,7 @@ class Guard(Displayed):
             )
         self._repository: Repository = load_repository(name)
         self._tree = self._repository.tree
-        self._store = (
-            ProfileStore.open(self.path, self._tree)
-            if exists
-            else ProfileStore.create(self.path, self._tree, name)
-        )
+        self._store = ProfileStore.opened(self.path, self._tree, name)
         self._ledger = ExposureLedger(self._store)
         self._history = History(self._store)
         self._table = load_word_table()

@@ -177,11 +177,7 @@ def add_documents(
     first = list(islice(source, 1))  # so that an unusable source leaves no empty profile behind
     if not first:
         raise InputError("the history has no pages.", "Each needs a url that begins with http, and a title.")
-    with (
-        ProfileStore.open(path, repository.tree)
-        if exists
-        else ProfileStore.create(path, repository.tree, name)
-    ) as store:
+    with ProfileStore.opened(path, repository.tree, name) as store:
         report = build_profile(store, repository, chain(first, source), advance)
         built = store.profile()
     return replace(report, created=not exists, topics=len(built.topics), documents=float(built.support[0]))

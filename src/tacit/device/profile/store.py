@@ -100,6 +100,11 @@ class ProfileStore:
         connection.execute(_JOURNAL)
         return store
 
+    @classmethod
+    def opened(cls, path: str | Path, tree: TopicTree, taxonomy: str) -> ProfileStore:
+        """Open a profile file, or make it if there is none."""
+        return cls.open(path, tree) if Path(path).exists() else cls.create(path, tree, taxonomy)
+
     @staticmethod
     def taxonomy_of(path: str | Path) -> str:
         """The name of the taxonomy that a profile was built with."""
