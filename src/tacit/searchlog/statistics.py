@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -146,16 +147,8 @@ class FrequentQuery:
     searches: int
 
 
-_QUERIES = """
-    CREATE TEMP TABLE IF NOT EXISTS queries AS
-    SELECT query, sum(searches)::BIGINT AS searches, count(*) AS users
-    FROM (SELECT user, query, count(*) AS searches
-          FROM (SELECT DISTINCT "user" AS user, query, time FROM log)
-          GROUP BY user, query)
-    GROUP BY query
-"""
+_QUERIES = (resources.files("tacit.searchlog") / "queries.sql").read_text("utf-8")
 """For each distinct query its searches and its users. Each grouping can go to disk."""
-
 
 _THREADS = """
     SELECT greatest(1, least(current_setting('threads')::BIGINT,
