@@ -1,17 +1,9 @@
 """A folder of groups: what may be shown, and apart from it the operator's file of who is in which group.
 
-::
-
-    DIR/
-      representatives.jsonl      one group per line: its number, its members' number, its weighted terms
-      report.json                what was measured when the groups were made; aggregates only
-      operator/                  mode 0700: for the service that must know whose requests use which group
-        groups.sqlite            mode 0600: who is where, kept up to date
-        membership.jsonl         mode 0600: {"user": ..., "group": ...}
-
-All of it appears at once, or nothing does. The two files of lines repeat what ``groups.sqlite`` holds;
-``Groups.publish`` writes them again. Every change of the database is one transaction, so the state is whole
-after a crash. Deleted rows are overwritten in the file (``secure_delete``).
+Its files are described in docs/reference/commands/group.md. All of it appears at once, or nothing does. The
+two files of lines repeat what ``groups.sqlite`` holds; ``Groups.publish`` writes them again. Every change of
+the database is one transaction, so the state is whole after a crash. Deleted rows are overwritten in the file
+(``secure_delete``).
 """
 
 import json

@@ -11,7 +11,6 @@ import base64
 import contextlib
 import hashlib
 import json
-import random
 import secrets
 import time
 import zlib
@@ -47,7 +46,7 @@ _LONGEST_AWAY = 100_000
 """Periods, after which it does not matter that a device which was away draws the same as before."""
 _POLLS = (0.15, 0.3, 0.6, 1.0)
 """Seconds before each question whether the answer is there; the last is repeated."""
-_RANDOM = random.SystemRandom()
+_RANDOM = secrets.SystemRandom()
 
 
 class HeldError(TacitError):

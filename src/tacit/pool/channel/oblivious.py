@@ -5,6 +5,7 @@ Binary messages are written in the known-length form; both forms are read, with 
 that the RFC allows, and within limits. Section numbers are those of RFC 9458.
 """
 
+import hmac
 import json
 import os
 import struct
@@ -17,7 +18,6 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from pyhpke import AEADId, CipherSuite, KDFId, KEMId, KEMKeyPair, PyHPKEError
 
@@ -261,9 +261,8 @@ class _Exchange:
     def _cipher(self, nonce: bytes) -> tuple[Any, bytes]:
         """The cipher with a response's key, and the nonce for it."""
         _, cipher, key_length = _AEADS[self._aead]
-        extract = HMAC(self.enc + nonce, SHA256())
-        extract.update(self._context.export(_RESPONSE_LABEL, self._nonce_length))
-        derived = extract.finalize()
+        secret = self._context.export(_RESPONSE_LABEL, self._nonce_length)
+        derived = hmac.digest(self.enc + nonce, secret, "sha256")
         key = HKDFExpand(SHA256(), key_length, b"key").derive(derived)
         return cipher(key), HKDFExpand(SHA256(), _NONCE_LENGTH, b"nonce").derive(derived)
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.hazmat.primitives.hashes import SHA384
 
 from tacit.errors import InputError
 
@@ -96,9 +95,9 @@ class VerifyingKey:
 
     def verify(self, message: bytes, signature: bytes) -> bool:
         """Check a signature of the message (section 4.5)."""
-        pss = padding.PSS(padding.MGF1(SHA384()), _SALT)
+        pss = padding.PSS(padding.MGF1(hashes.SHA384()), _SALT)
         try:
-            self._key.verify(signature, message, pss, SHA384())
+            self._key.verify(signature, message, pss, hashes.SHA384())
         except InvalidSignature:
             return False
         return True

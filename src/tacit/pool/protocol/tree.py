@@ -32,6 +32,7 @@ Codes = npt.NDArray[np.uint16]
 Cut = tuple[int, int]
 """The attribute a node is cut in, and the last code of its lower half."""
 
+Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
@@ -235,7 +236,7 @@ class Tree:
             raise InputError("the record does not follow the tree's template.")
         return int(self.leaves_of(np.array([record]))[0])
 
-    def leaves_of(self, records: Codes) -> npt.NDArray[np.int64]:
+    def leaves_of(self, records: Codes) -> Numbers:
         """The leaf of each of many records."""
         found = np.full(len(records), ROOT, np.int64)
         for node, cut in enumerate(self.cuts):

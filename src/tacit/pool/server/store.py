@@ -12,7 +12,6 @@ import contextlib
 import json
 import secrets
 import time
-from collections import deque
 from typing import Any
 
 from tacit.errors import InputError
@@ -35,7 +34,7 @@ class MemoryStore(KeyRing):
 
     def __init__(self) -> None:
         super().__init__()
-        self._letters: deque[list[Any]] = deque()
+        self._letters: list[list[Any]] = []
         self._posted = asyncio.Event()
         self._results: dict[str, tuple[float, dict[str, Any]]] = {}
         self._standing: dict[str, Any] | None = None
@@ -63,8 +62,8 @@ class MemoryStore(KeyRing):
             async with asyncio.timeout(wait):  # wait_for loses a cancellation that comes with a letter
                 await self._posted.wait()
         self._posted.clear()
-        found, self._letters = self._letters, deque()
-        return list(found)
+        found, self._letters = self._letters, []
+        return found
 
     async def settle(self, ticket: str, result: dict[str, Any]) -> None:
         """Keep a result for the client with this ticket."""

@@ -10,18 +10,15 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from tacit.pool.protocol.population import Population
 from tacit.pool.protocol.template import Region, Template
-from tacit.pool.protocol.tree import Codes, Corners, Floats, Numbers, cut_region, losses, median_cut
+from tacit.pool.protocol.tree import Codes, Corners, Flags, Floats, Numbers, cut_region, losses, median_cut
 from tacit.pool.simulation.traffic import PoolSimulation, QueryStream, SimulationSetting
 from tacit.pool.simulation.verification import AuditedLog, verify_log
 
 UNGROUPED = -1
 """The U-group: people without a region, who ask with d*, the whole domain."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 def split(records: Codes, template: Template, k: int, within: Region | None = None) -> Corners:

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_file
-from tacit.pool.protocol.tree import Numbers
+from tacit.pool.protocol.tree import Flags, Floats, Numbers
 from tacit.validation import real, whole
 
 _COLUMNS = ("time", "sender", "record", "low", "high", "guarded")
@@ -33,12 +32,12 @@ class AuditedLog:
         guarded: d' came from a group; otherwise it is d*, for want of one.
     """
 
-    time: npt.NDArray[np.float64]
+    time: Floats
     sender: Numbers
     record: Numbers
     low: Numbers
     high: Numbers
-    guarded: npt.NDArray[np.bool_]
+    guarded: Flags
 
     def __len__(self) -> int:
         return len(self.time)
@@ -66,11 +65,11 @@ def read_audited_log(path: str | Path) -> AuditedLog:
         rule = f"An audited log has {', '.join(_COLUMNS)}."
         raise InputError(f"{path} has no column {missing[0]!r}.", rule)
 
-    def read(name: str) -> npt.NDArray[Any]:
+    def read(name: str) -> Any:
         column = table.column(name).combine_chunks()
         if not pa.types.is_fixed_size_list(column.type):
-            return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-        return column.flatten().to_numpy().astype(np.int64).reshape(-1, column.type.list_size)  # type: ignore[no-any-return]
+            return column.to_numpy(zero_copy_only=False)
+        return column.flatten().to_numpy().astype(np.int64).reshape(-1, column.type.list_size)
 
     return AuditedLog(*map(read, _COLUMNS))
 
