@@ -10,6 +10,13 @@ from typing import Any
 
 import jinja2
 
+APART = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:; frame-ancestors 'none'"
+)
+"""The policy of statements and reports, which bring style and script in the page itself: where a server shows
+one beside pages of its own, it runs in a place of its own, from which it reaches nothing."""
+
 
 def templates(package: str = "tacit", **filters: Callable[..., Any]) -> jinja2.Environment:
     """Return the environment for the templates of a package, with filters of its own by name."""

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from tacit import __version__
 from tacit.bodies import read_body
 from tacit.errors import InputError, TacitError
-from tacit.pages import templates
+from tacit.pages import APART, templates
 from tacit.web.desk.actions import ACTIONS, Shelf, verdict_after
 from tacit.web.desk.jobs import Jobs, JobStanding
 from tacit.web.site.door import COOKIE_DAYS, Admission, Shield
@@ -30,11 +30,6 @@ from tacit.web.state import DOOR, PageState
 _LARGEST_FORM = 100_000
 _LARGEST_PAGE = 64 << 20
 _PAGES = ("release.html", "report.html", "-audit.html")
-# A page that a command made may run its own script, in a place of its own from which it reaches nothing.
-_APART = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
-    "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:"
-)
 
 
 class Desk:
@@ -133,9 +128,7 @@ class Desk:
         inside = path.resolve().is_relative_to(self.home.resolve()) and asked.name.endswith(_PAGES)
         if not inside or not path.is_file() or path.stat().st_size > _LARGEST_PAGE:
             return self.missing(request, None)
-        return Response(
-            path.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": _APART}
-        )
+        return Response(path.read_bytes(), media_type="text/html", headers={"Content-Security-Policy": APART})
 
     def missing(self, request: Request, _error: Exception | None) -> Response:
         return self.render(request, "trouble.html.j2", 404, problem="There is no such page.", remedy="")

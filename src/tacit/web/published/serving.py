@@ -31,7 +31,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from tacit.errors import InputError, ParameterError
-from tacit.pages import render
+from tacit.pages import APART, render
 from tacit.web.published.pages import MARKS
 
 Role = IntEnum("Role", ["ANONYMOUS", "READER", "AUDITOR"])
@@ -51,11 +51,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 }  # fmt: skip
-# Statements and reports bring style and script in the page itself: they run apart, and reach nothing here.
-_APART = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; "
-    "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:; frame-ancestors 'none'"
-)
 _ACCOUNT = '<a href="/account">Account</a></nav>'
 
 
@@ -202,7 +197,7 @@ class SiteServer:
             raise HTTPException(404)
         if found.suffix == ".html" and found.parent == self.site:
             return HTMLResponse(found.read_text("utf-8").replace("</nav>", _ACCOUNT, 1))
-        apart = {"Content-Security-Policy": _APART} if found.suffix == ".html" else None
+        apart = {"Content-Security-Policy": APART} if found.suffix == ".html" else None
         return FileResponse(found, headers=apart)
 
     async def account(self, request: Request) -> Response:
