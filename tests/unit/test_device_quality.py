@@ -10,6 +10,7 @@ from benchmarks.device_quality import device_results, groups_by_power, measure
 
 from tacit import InfeasibleError
 from tacit.device import wordnet_repository
+from tacit.device.profile.construction import file_document
 from tacit.evaluate.cases import held_out_cases
 from tacit.retrieval import average_precision
 from tacit.world.synth import SyntheticLog
@@ -51,6 +52,18 @@ def test_what_is_tested_is_not_in_the_profile() -> None:
     assert len(as_it_was) == len(otherwise) > 50
     for one, other in zip(as_it_was, otherwise, strict=True):
         assert np.array_equal(one.support, other.support)
+
+
+def test_a_page_counts_in_the_profile_as_often_as_it_was_clicked() -> None:
+    repository, log = wordnet_repository(), SyntheticLog(60, seed=3)
+    table = log.table()
+    case = next(held_out_cases(repository, table, log.truth(), users=1))
+    records = table.filter(pc.equal(table["user"], case.user)).to_pylist()
+    clicked = [(each["query"], each["url"]) for each in records[: len(records) * 4 // 5] if each["url"]]
+    texts = [(query, repository.text_behind(url)) for query, url in clicked]
+    filed = [file_document(repository, query, text) for query, text in texts if text is not None]
+    assert len(set(clicked)) < len(clicked)
+    assert case.profile.support[0] == sum(topic is not None for topic in filed)
 
 
 def test_the_task_runs_on_the_synthetic_log_and_personalising_helps_somewhere() -> None:
