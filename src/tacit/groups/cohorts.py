@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ class Cohorts:
         self._centres: Floats = np.array([each["centre"] for each in listed], np.float64)
         self._lengths: Floats = np.linalg.norm(self._centres, axis=1)
         self._mean: Floats = np.array(described["mean"], np.float64)
-        self._telling = frozenset(chain.from_iterable(load_people().names))
+        self._telling = frozenset[tuple[str, ...]]().union(*load_people().names)
         self._longest = max(map(len, self._telling), default=0)
 
     def __len__(self) -> int:

@@ -1,13 +1,7 @@
-"""Records, regions and the template that declares them.
+"""Records, regions and the template that declares them (its TOML file: docs/reference/python/pool.md).
 
 A **record** d is a point: for each attribute a code from 0 to the size of its domain less one. A **region**
-d' (the generalised record) gives each attribute an interval of codes, both ends included. The **template**
-declares the attributes in a TOML file (docs/how-to/run-a-pool.md). A taxonomy's leaves are numbered in
-preorder, so that each of its topics is an interval of codes, and every attribute can be cut like a line
-(section 6.1, after Iyengar).
-
-Definition 4 divides a query into q^p, which may identify its sender and is generalised along with the record
-("Redmond", of an attribute with ``part = "query"``), and q^s, which is sent as it is.
+d' (the generalised record) gives each attribute an interval of codes, both ends included.
 """
 
 import hashlib
