@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from device_quality import device_results
-from tacit.device import Repository, TopicDocuments, UserProfile
+from tacit.device import Repository, UserProfile
 from tacit.device.profile.construction import file_document
-from tacit.device.profile.repository import content_words
+from tacit.device.profile.repository import TopicDocuments, content_words
 from tacit.errors import InputError
 from tacit.evaluate.cases import SHOWN, Case, sensitive_topics
 from tacit.retrieval import Document, EmbeddedEngine

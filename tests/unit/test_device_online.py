@@ -14,8 +14,8 @@ from tacit.device import (
     ProfileStore,
     Repository,
     UserProfile,
-    taxonomy_repository,
 )
+from tacit.device.profile.repository import taxonomy_repository
 from tacit.retrieval import Hit
 from tacit.taxonomy import TopicTree
 

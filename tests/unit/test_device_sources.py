@@ -19,9 +19,9 @@ from tacit.device import (
     browsing_history,
     build_profile,
     clicked_documents,
-    taxonomy_repository,
     wordnet_repository,
 )
+from tacit.device.profile.repository import taxonomy_repository
 from tacit.errors import LogError
 from tacit.searchlog import SCHEMA
 from tacit.taxonomy import TopicTree

@@ -11,13 +11,7 @@ from tacit.device.guard import Guard
 from tacit.device.profile.construction import add_documents, build_profile, clicked_documents
 from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.imports import SourceDocument, browsing_history
-from tacit.device.profile.repository import (
-    Repository,
-    TopicDocuments,
-    load_repository,
-    taxonomy_repository,
-    wordnet_repository,
-)
+from tacit.device.profile.repository import Repository, load_repository, wordnet_repository
 from tacit.device.profile.store import ProfileStore
 from tacit.device.profile.user import SeedProfile, UserProfile
 from tacit.device.ranking.attention import Placement
@@ -28,7 +22,6 @@ from tacit.device.sending.exposure import ExposureLedger, Protection
 __all__ = [
     "Algorithm", "ClickedPage", "Decision", "ExposureLedger", "Guard", "OnlineProfiler", "Placement",
     "ProfileStore", "Protection", "Repository", "RuntimeProfile", "SeedProfile", "SourceDocument",
-    "TopicDocuments", "UserProfile", "add_documents", "borda_fusion", "browsing_history", "build_profile",
-    "clicked_documents", "generalise", "interest_scores", "load_repository", "rerank",
-    "taxonomy_repository", "topic_scores", "wordnet_repository",
+    "UserProfile", "add_documents", "borda_fusion", "browsing_history", "build_profile", "clicked_documents",
+    "generalise", "interest_scores", "load_repository", "rerank", "topic_scores", "wordnet_repository",
 ]  # fmt: skip
