@@ -9,7 +9,6 @@ Exit codes: 0 done, 1 Tacit says why not, 2 wrong usage, 130 stopped by Ctrl-C.
 """
 
 import errno
-import importlib
 import importlib.metadata
 import pkgutil
 import re

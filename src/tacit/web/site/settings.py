@@ -10,20 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
+from tacit.web import state
 from tacit.web.engines.catalogue import KINDS, engine_from_data
 from tacit.web.engines.interface import LANGUAGES, SAFE
 from tacit.web.rules import Action, check_pattern
 from tacit.web.site.site import Notice, Site
-from tacit.web.state import (
-    Settings,
-    engines,
-    lenses,
-    remove_engine,
-    save_engine,
-    save_lens,
-    save_rules,
-    save_settings,
-)
 
 
 def routes(site: Site) -> list[Route]:
@@ -53,7 +44,7 @@ class _SettingsPage:
             kinds=KINDS,
             rules=site.rules.rules,
             actions=list(Action),
-            lenses=lenses(site.state),
+            lenses=state.lenses(site.state),
             languages=LANGUAGES,
             safe=SAFE,
             address=f"http://127.0.0.1:{site.admission.port}{site.admission.place}/search?q=%s",
@@ -65,11 +56,12 @@ class _SettingsPage:
         It names the switches it has, since browsers do not send those that are off.
         """
         before = self._site.settings
-        switches = set(str(form.get("switches", "")).split()) & {field.name for field in fields(Settings)}
+        known = {field.name for field in fields(state.Settings)}
+        switches = known.intersection(str(form.get("switches", "")).split())
         chosen: dict[str, Any] = {name: form.get(name) == "on" for name in switches}
         chosen |= {name: str(form[name]) for name in ("language", "safe") if name in form}
-        save_settings(self._site.state, replace(before, **chosen))
-        return Notice("The settings are saved.", lambda: save_settings(self._site.state, before))
+        state.save_settings(self._site.state, replace(before, **chosen))
+        return Notice("The settings are saved.", lambda: state.save_settings(self._site.state, before))
 
     def add_engine(self, form: FormData) -> Notice:
         given = {name: str(form.get(name, "")).strip() for name in ("name", "carries", "description")}
@@ -78,8 +70,8 @@ class _SettingsPage:
         data["local"] = form.get("local") == "on"
         if "description" in data:
             data["description"] = _decoded(data["description"])
-        save_engine(self._site.state, engine_from_data(data))
-        asked = [one.name for one in engines(self._site.state) if one.enabled]
+        state.save_engine(self._site.state, engine_from_data(data))
+        asked = [one.name for one in state.engines(self._site.state) if one.enabled]
         return Notice(f"Searches go to {' and '.join(asked)} from now on.")
 
     def change_engine(self, form: FormData) -> Notice:
@@ -88,12 +80,12 @@ class _SettingsPage:
         if name not in known:
             raise InputError("there is no such engine.")
         if action == "remove":
-            remove_engine(self._site.state, name)
+            state.remove_engine(self._site.state, name)
         else:
             changed = replace(known[name], enabled=action == "on")
             if not any(one.enabled for one in ({**known, name: changed}).values()):
                 raise InputError("one engine must stay turned on.")
-            save_engine(self._site.state, changed)
+            state.save_engine(self._site.state, changed)
         return Notice(f"“{name}” is changed.")
 
     def add_rule(self, form: FormData) -> Notice:
@@ -112,13 +104,13 @@ class _SettingsPage:
 
     def _ruled(self, said: str, rules: dict[str, Action]) -> Notice:
         before = self._site.rules.rules
-        save_rules(self._site.state, rules)
-        return Notice(said, lambda: save_rules(self._site.state, before), order_only=True)
+        state.save_rules(self._site.state, rules)
+        return Notice(said, lambda: state.save_rules(self._site.state, before), order_only=True)
 
     def change_lens(self, form: FormData) -> Notice:
         """Add a lens, change the one of that name, or remove it."""
         name, sites = str(form.get("name", "")), str(form.get("sites", "")).replace(",", " ").split()
-        save_lens(self._site.state, name, sites)
+        state.save_lens(self._site.state, name, sites)
         return Notice(f"The lens {name} is {'stored' if sites else 'removed'}.", order_only=True)
 
 
