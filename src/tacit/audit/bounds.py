@@ -22,15 +22,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import beta, binom
 
 from tacit.privacy import GuaranteeKind
+from tacit.privacy.accounting import events
 from tacit.privacy.accounting.composition import loss_of
-from tacit.privacy.accounting.events import (
-    ApproximateDp,
-    Composed,
-    Event,
-    GaussianRounds,
-    LaplaceCounts,
-    ThresholdedCounts,
-)
 
 SHOWN, ALARM = 0.05, 1e-6
 """One minus the confidence of what is shown, and of what is called broken: a check is wrong once in 10⁶."""
@@ -74,28 +67,28 @@ class Seen:
         p, q = self.rates(alpha)
         return max(epsilon_at(p, q, delta), epsilon_at(1 - q, 1 - p, delta))
 
-    def curve(self, event: Event, alpha: float = SHOWN) -> float:
+    def curve(self, event: events.Event, alpha: float = SHOWN) -> float:
         """The ε of the weakest noise of the claimed family that would allow this."""
         return weakest(event, *self.rates(alpha)) * event.guarantee.epsilon
 
 
-def scaled(event: Event, factor: float) -> Event:
+def scaled(event: events.Event, factor: float) -> events.Event:
     """The same event with so many times less noise."""
     match event:
-        case Composed():
-            return Composed(tuple(scaled(part, factor) for part in event.parts))
-        case LaplaceCounts() | ThresholdedCounts():
+        case events.Composed():
+            return events.Composed(tuple(scaled(part, factor) for part in event.parts))
+        case events.LaplaceCounts() | events.ThresholdedCounts():
             return replace(event, scale=event.scale / factor)
-        case GaussianRounds():
+        case events.GaussianRounds():
             return replace(event, mu=event.mu * factor)
-        case ApproximateDp() if event.promise.kind is not GuaranteeKind.K_QUERY:
-            return ApproximateDp(replace(event.promise, epsilon=event.promise.epsilon * factor))
+        case events.ApproximateDp() if event.promise.kind is not GuaranteeKind.K_QUERY:
+            return events.ApproximateDp(replace(event.promise, epsilon=event.promise.epsilon * factor))
     return event
 
 
-def most_power(event: Event) -> Callable[[float], float]:
+def most_power(event: events.Event) -> Callable[[float], float]:
     """Bound the probability of an event on one log that has probability q on a neighbour, by the claim."""
-    if isinstance(event, GaussianRounds):
+    if isinstance(event, events.GaussianRounds):
         return lambda q: min(1.0, float(ndtr(ndtri(q) + event.mu)) + event.disclosure)
     loss = loss_of(event)
     losses, masses = loss.losses(), loss.masses
@@ -107,7 +100,7 @@ def most_power(event: Event) -> Callable[[float], float]:
     return lambda q: min(1.0, float((deltas + factors * q).min()))
 
 
-def weakest(event: Event, p: float, q: float) -> float:
+def weakest(event: events.Event, p: float, q: float) -> float:
     """Bound from below how many times less noise than claimed there is, if p and q are rates of one event."""
     if p <= q:
         return 0.0

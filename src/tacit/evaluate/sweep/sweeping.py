@@ -5,7 +5,6 @@ only the owner of the log sees the outcome. Parameters chosen this way depend on
 says what follows from that.
 """
 
-import multiprocessing
 import multiprocessing.connection
 import os
 import threading

@@ -15,18 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.evaluate.data import (
-    CountedLog,
-    LogPart,
-    Numbers,
-    ReleasedData,
-    Vocabulary,
-    Weighted,
-    add_up,
-    ranges,
-    released_whole,
-    rows_with,
-)
+from tacit.evaluate import data as logs
 from tacit.evaluate.public import with_synonyms
 from tacit.evaluate.task import Measured, Measures, Task, places
 
@@ -39,10 +28,10 @@ class Phrases:
 
     def __init__(self, queries: pa.Array, counts: NDArray[np.float64]) -> None:
         query, listed = _words(queries)
-        self._vocabulary = Vocabulary(listed)
+        self._vocabulary = logs.Vocabulary(listed)
         word, weight = self._vocabulary.find(listed), np.maximum(counts, 0)[query]
         follows = query[1:] == query[:-1]
-        met = add_up(word[:-1][follows], word[1:][follows], weight[1:][follows])
+        met = logs.add_up(word[:-1][follows], word[1:][follows], weight[1:][follows])
         words = np.bincount(word, weight, minlength=len(self._vocabulary))
         counted = met.weight > 0
         first, second, often = met.row[counted], met.column[counted], met.weight[counted]
@@ -50,10 +39,10 @@ class Phrases:
         together = np.log(often / often.sum()) - by_chance > TOGETHER
         self._together = self._pair(first[together], second[together])
 
-    def _pair(self, first: Numbers, second: Numbers) -> Numbers:
+    def _pair(self, first: logs.Numbers, second: logs.Numbers) -> logs.Numbers:
         return first * len(self._vocabulary) + second
 
-    def cut(self, queries: pa.Array) -> tuple[Numbers, pa.Array]:
+    def cut(self, queries: pa.Array) -> tuple[logs.Numbers, pa.Array]:
         """Cut all queries, in order, into phrases: whose they are, and their words."""
         query, listed = _words(queries)
         word = self._vocabulary.find(listed)
@@ -65,7 +54,7 @@ class Phrases:
         return query[starts], pc.binary_join(phrases, " ")
 
 
-def _words(queries: pa.Array) -> tuple[Numbers, pa.Array]:
+def _words(queries: pa.Array) -> tuple[logs.Numbers, pa.Array]:
     """List all words of all queries in order, with whose they are."""
     lists = pc.utf8_split_whitespace(queries)
     words = lists.flatten()
@@ -86,21 +75,21 @@ Score = tuple[float, float]
 class _Best:
     """What may stand for what, numbered in the order of the alphabet: the best ten of each, best first."""
 
-    first: Numbers
-    second: Numbers
+    first: logs.Numbers
+    second: logs.Numbers
     ratio: NDArray[np.float64]
     count: NDArray[np.float64]
 
     @classmethod
-    def of(cls, pairs: Weighted) -> _Best:
+    def of(cls, pairs: logs.Weighted) -> _Best:
         ratio = likelihood_ratio(pairs.row, pairs.column, pairs.weight).round(9)
         order = np.lexsort((pairs.column, -pairs.weight, -ratio, pairs.row))
         kept = order[places(pairs.row[order]) <= max(TOP)]
         return cls(pairs.row[kept], pairs.column[kept], ratio[kept], pairs.weight[kept])
 
-    def seconds(self, wanted: Numbers) -> Iterable[tuple[int, int, Score]]:
+    def seconds(self, wanted: logs.Numbers) -> Iterable[tuple[int, int, Score]]:
         """Find for each wanted number in turn its place, and what may stand for it, with the score."""
-        place, source = rows_with(wanted, self.first)
+        place, source = logs.rows_with(wanted, self.first)
         scores = zip(self.ratio[source].tolist(), self.count[source].tolist(), strict=True)
         return zip(place.tolist(), self.second[source].tolist(), scores, strict=True)
 
@@ -108,21 +97,21 @@ class _Best:
 class Substitutions:
     """What a release says may stand for a query, best first."""
 
-    def __init__(self, released: ReleasedData) -> None:
+    def __init__(self, released: logs.ReleasedData) -> None:
         self._queries, steps = released.queries, released.steps
         self._phrases = Phrases(self._queries.texts, released.query_counts)
         self._whole = _Best.of(steps)
         query, listed = self._phrases.cut(self._queries.texts)
-        self._listed = Vocabulary(listed)
+        self._listed = logs.Vocabulary(listed)
         phrase, begins = self._listed.find(listed), np.searchsorted(query, np.arange(len(self._queries) + 1))
         lengths = np.diff(begins)
         alike = lengths[steps.row] == lengths[steps.column]
         row, column, weight = steps.row[alike], steps.column[alike], steps.weight[alike]
-        pair, here = ranges(begins[row], lengths[row])
+        pair, here = logs.ranges(begins[row], lengths[row])
         there = here + (begins[column] - begins[row])[pair]
         differ = phrase[here] != phrase[there]
         differ &= (np.bincount(pair[differ], minlength=len(row)) == 1)[pair]  # and nowhere else
-        self._parts = _Best.of(add_up(phrase[here[differ]], phrase[there[differ]], weight[pair[differ]]))
+        self._parts = _Best.of(logs.add_up(phrase[here[differ]], phrase[there[differ]], weight[pair[differ]]))
 
     def best(self, queries: Sequence[str], most: int = max(TOP)) -> list[list[str]]:
         """The best substitutions of each query."""
@@ -160,8 +149,8 @@ def likelihood_ratio(
     no_row, no_column = total - row, total - column
     expected = np.stack([row * column, row * no_column, no_row * column, no_row * no_column]) / total
     terms = np.where(observed > 0, observed, 1)
-    logs = np.log(terms / np.where(expected > 0, expected, 1))
-    ratio = 2 * np.where(observed > 0, observed * logs, 0).sum(axis=0)
+    logarithms = np.log(terms / np.where(expected > 0, expected, 1))
+    ratio = 2 * np.where(observed > 0, observed * logarithms, 0).sum(axis=0)
     signed: NDArray[np.float64] = np.where(count >= expected[0], ratio, -ratio)
     return signed
 
@@ -177,22 +166,22 @@ class Substitution(Task):
     reads = ("queries", "clicks", "steps", "follows")
     headline = "synonyms behind it: recall, top 5"
 
-    def against(self, original: CountedLog, test: LogPart) -> SubstitutionTrial:
+    def against(self, original: logs.CountedLog, test: logs.LogPart) -> SubstitutionTrial:
         return SubstitutionTrial(original, test)
 
 
 class SubstitutionTrial:
     """Test queries that the original log has substitutions for, with these."""
 
-    def __init__(self, original: CountedLog, test: LogPart) -> None:
+    def __init__(self, original: logs.CountedLog, test: logs.LogPart) -> None:
         asked = test.queries.texts.to_pylist()
-        best = Substitutions(released_whole(original)).best(asked)
+        best = Substitutions(logs.released_whole(original)).best(asked)
         self._truth = {query: found for query, found in zip(asked, best, strict=True) if found}
         self._synonyms = [with_synonyms(query, _HEADLINE) for query in self._truth]
         self._unserved = _compared(self._truth.values(), [()] * len(self._truth))
         self._public = _compared(self._truth.values(), self._synonyms)[f"top {_HEADLINE}: recall"]
 
-    def measure(self, released: ReleasedData) -> Measures:
+    def measure(self, released: logs.ReleasedData) -> Measures:
         found = Substitutions(released).best(list(self._truth))
         served = [place for place, listed in enumerate(found) if listed]
         truth = [wanted for wanted, listed in zip(self._truth.values(), found, strict=True) if listed]
