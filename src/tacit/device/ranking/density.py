@@ -9,7 +9,7 @@ their cosine. For results d and pages h::
     r[h]       = mean of the 8 largest C[:, h]+
     u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift       = gate * 30 (1 + N + N^2 + N^3)(g - mean g),    gate = clip((z - 0.3) / 0.04, 0, 1)
+    lift       = gate * 30 (1 + N + N^2 + N^3)(g - mean g),    gate = clip((z - 0.28) / 0.04, 0, 1)
     z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.55
 
 N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
@@ -33,7 +33,7 @@ WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
 _LIKE, _RESULTS, _PAGES = 8, 8, 15
 _POWER, _STRENGTH = 10, 30.0
-_GATE, _WIDTH, _DENSE = 0.3, 0.04, 0.55
+_GATE, _WIDTH, _DENSE = 0.28, 0.04, 0.55
 _ALIKE, _HANDED = 5, 3
 _CHUNK = 128
 
