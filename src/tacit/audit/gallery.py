@@ -147,13 +147,13 @@ def used_again() -> Iterator[None]:
 def drawn_while_counting() -> Iterator[None]:
     """Noise meets the counts before the ledger is charged."""
     kind = type(ONE_ITEM.plan())
-    real = kind.count
+    real = kind.take_in
 
-    def count(self: Any, engine: Any, log: Any) -> Any:
+    def take_in(*given: Any) -> Any:
         execution.with_noise(np.zeros(1, np.int64), np.zeros(1, np.int64))
-        return real(self, engine, log)
+        return real(*given)
 
-    with instead(kind, count=count):
+    with instead(kind, take_in=take_in):
         yield
 
 
