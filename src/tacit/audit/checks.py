@@ -24,7 +24,7 @@ from scipy.special import ndtr
 from scipy.stats import chi2
 
 from tacit.audit import exact
-from tacit.audit.neighbours import CountedPair, Log, log_table, pairs_of
+from tacit.audit.neighbours import CountedPair, Log, log_table, pairs_of, taken_in
 from tacit.audit.replicas import Numbered, appears, correlation
 from tacit.engines import open_engine
 from tacit.privacy.noise.randomness import KeyedRandomness, OperatingSystemRandomness, RandomSource
@@ -301,7 +301,7 @@ def holds_as_counted(plan: Plan[Any]) -> str:
         for user, size in sizes.items()
     }
     with open_engine(threads=1) as engine:
-        holdings = plan.count(engine, engine.load(log_table(log)))["held"].holdings
+        holdings = taken_in(plan, engine, log)["held"].holdings
     require_holders(holdings, len(sizes))
     found = sorted(np.diff(holdings.starts).tolist(), reverse=True)
     queries = [part.table for part in plan.schedule] == ["queries"]

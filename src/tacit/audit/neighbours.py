@@ -10,19 +10,23 @@ the person has more of everything than may count.
 """
 
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tacit.engines import Engine
 from tacit.privacy import Neighbours
 from tacit.release.execution import Holdings
-from tacit.release.mechanism import Plan
+from tacit.release.mechanism import Counting, Plan
+from tacit.release.preparation import Preparation
 from tacit.release.rounds_analysis import even_chance_at
 from tacit.release.schedule import AdaptiveRounds, Part, SingleCount
 from tacit.searchlog import SCHEMA
@@ -192,10 +196,17 @@ def pairs_of(plan: Plan[Any], only: Sequence[str] = ()) -> Iterator[tuple[str, L
         yield name, others | ({"somebody": other} if replacing else {}), others | {"somebody": mine}
 
 
+def taken_in(plan: Plan[Any], engine: Engine, log: Log) -> Counting:
+    """Count a log from its file, by the way that a release takes."""
+    path = Path(tempfile.mkdtemp(dir=engine.scratch)) / "log.parquet"
+    pq.write_table(log_table(log), path)
+    return plan.take_in(engine, path, Preparation(scrub=False))
+
+
 def count_pairs(plan: Plan[Any], engine: Engine, only: Sequence[str] = ()) -> Iterator[CountedPair]:
     """Count each pair by the plan's own code."""
     for name, without, having in pairs_of(plan, only):
-        counts = [plan.count(engine, engine.load(log_table(log))) for log in (without, having)]
+        counts = [taken_in(plan, engine, log) for log in (without, having)]
         if plan.schedule.selection is not None:
             first, second = (_held_alone(each["held"].holdings) for each in counts)
             yield CountedPair(name, {}, (first, second))
