@@ -62,7 +62,7 @@ def _names(parameter: Any) -> list[str]:
 def _option(parameter: Any, value: str | None) -> str:
     longest = max(parameter.opts, key=len)
     if parameter.param_type_name == "argument":
-        name = parameter.display_name_raw.upper()
+        name = (parameter.metavar or parameter.name).upper()
         return name if value is None else f"{name} {value}"
     if value == "False" and parameter.secondary_opts:
         return str(parameter.secondary_opts[0])
