@@ -13,6 +13,8 @@ import threading
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from tacit.head_start import begin, forget, named_log
+
 _STOPPED = 130  # as tacit.commands.STOPPED, which cannot be loaded yet
 
 
@@ -28,6 +30,9 @@ def main() -> None:
     if usual is signal.default_int_handler:  # not where Ctrl-C is to be ignored, as in the background
         signal.signal(signal.SIGINT, _end_at_once)
     gc.set_threshold(20_000)  # what is loaded stays to the end, and takes long to look through for garbage
+    log = named_log(sys.argv[1:])
+    if log is not None:
+        begin(log)
     from tacit.commands import main as run
 
     try:
@@ -36,6 +41,8 @@ def main() -> None:
     except KeyboardInterrupt:  # in the moment before the command looks out for it itself
         _end_at_once(signal.SIGINT, None)
     except SystemExit as stop:
+        if log is not None:  # the words after it may be wrong
+            forget()
         if isinstance(stop.code, int | None) and threading.active_count() == 1:
             atexit._run_exitfuncs()
             with suppress(OSError, ValueError):  # then Python ends in its own way, with its own exit code

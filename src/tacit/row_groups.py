@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacit.errors import LogError
+from tacit.head_start import COLUMNS, ahead, read_group
 
 T = TypeVar("T")
-_MOST_AHEAD = 8_000_000
-"""Rows of a log that is read before it is needed: some 300 MB."""
-_ahead: dict[tuple[Path, int], Future[list[pa.RecordBatch]]] = {}
-_ahead_columns: set[str] = set()
+_TEXTS = 1 << 15
+"""Texts that are looked through at a time: the processor's memory holds them."""
 
 
 def rows_of(log: Path) -> int:
@@ -37,9 +36,9 @@ def work_through(
     """Do the work with each batch of rows, on one of several threads; in the order of the file."""
 
     def done(group: int) -> list[T]:
-        ahead = _ahead.get((log, group)) if _ahead_columns >= {*columns} else None
+        begun = ahead.get((log, group)) if {*columns} <= {*COLUMNS} else None
         with _errors(log):
-            read = ahead.result() if ahead else _read(log, metadata, group, columns)
+            read = begun.result() if begun else read_group(log, metadata, group, columns)
             return [work(batch.select(columns)) for batch in read]
 
     with _errors(log):
@@ -47,38 +46,6 @@ def work_through(
     with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as workers:
         for found in workers.map(done, range(metadata.num_row_groups)):
             yield from found
-
-
-def _read(log: Path, metadata: Any, group: int, columns: Sequence[str]) -> list[pa.RecordBatch]:
-    with pq.ParquetFile(log, metadata=metadata, read_dictionary=columns) as file:
-        read = file.read_row_group(group, columns, use_threads=False)
-    read.validate(full=True)
-    return list(read.to_batches())
-
-
-@contextmanager
-def read_ahead(log: Path, columns: Sequence[str]) -> Iterator[None]:
-    """While columns of a log are read, and kept, beside the loading of what they are needed for."""
-    with suppress(pa.ArrowException, OSError):  # said when they are needed
-        metadata = pq.read_metadata(log)
-        if metadata.num_rows <= _MOST_AHEAD:
-            workers = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
-            for group in range(metadata.num_row_groups):
-                _ahead[log, group] = workers.submit(_read, log, metadata, group, columns)
-            workers.shutdown(wait=False)  # when all is done
-            _ahead_columns.update(columns)
-    try:
-        yield
-    finally:
-        forget()
-
-
-def forget() -> None:
-    """Let go of what was read ahead."""
-    for waiting in _ahead.values():
-        waiting.cancel()
-    _ahead.clear()
-    _ahead_columns.clear()
 
 
 @contextmanager
@@ -138,7 +105,12 @@ def only_used(texts: pa.Array, codes: NDArray[np.int32]) -> tuple[pa.Array, NDAr
 
 
 def times_in(texts: pa.Array, letter: str) -> NDArray[np.int64]:
-    """How often a letter of ASCII is in each text: it is looked for in all of them as one."""
+    """How often a letter of ASCII is in each text: it is looked for in many of them as one."""
     begins = np.frombuffer(texts.buffers()[1] or bytes(4), np.int32)[texts.offset :][: len(texts) + 1]
     letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    return np.diff(np.searchsorted(np.flatnonzero(letters == ord(letter)), begins))
+    times = np.empty(len(texts), np.int64)
+    for first in range(0, len(texts), _TEXTS):
+        ends = begins[first : first + _TEXTS + 1]
+        passed = np.cumsum(letters[ends[0] : ends[-1]] == ord(letter), dtype=np.int32)
+        times[first : first + _TEXTS] = np.diff(np.concatenate(([0], passed))[ends - ends[0]])
+    return times

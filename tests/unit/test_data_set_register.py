@@ -8,7 +8,9 @@ import hashlib
 import hmac
 import math
 import os
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -221,7 +223,7 @@ def test_a_log_that_changed_in_its_place_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_openings_are_those_of_a_whole_sort(tmp_path: Path) -> None:
-    """Ties at the last time and empty clicks included."""
+    """Ties at the last time included; what was clicked plays no part."""
     numbers = range(3_000)
     columns = {
         "user": [f"u{n * 7919 % 50}" for n in numbers],
@@ -231,12 +233,42 @@ def test_openings_are_those_of_a_whole_sort(tmp_path: Path) -> None:
         "url": [[None, "", "http://a"][n % 3] for n in numbers],
     }
     pq.write_table(pa.table(columns, schema=SCHEMA), tmp_path / "log")
-    rows = sorted(zip(*(columns[name] for name in ("time", "user", "query", "url")), strict=True), key=str)
-    rows.sort(key=lambda row: (*row[:3], row[3] or ""))
+    rows = sorted(zip(*(columns[name] for name in ("time", "user", "query")), strict=True))
     digest = hashlib.sha256()
     for time, *texts in rows[:1000]:
         passed = (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)
-        for text in (str(passed), *(each or "" for each in texts)):
+        for text in (str(passed), *texts):
             digest.update(len(text.encode()).to_bytes(8, "little") + text.encode())
     expected = hmac.new(b"salt", digest.digest(), hashlib.sha256).hexdigest()
     assert Traces(tmp_path / "log").fingerprint(b"salt") == expected
+
+
+def test_a_log_without_its_addresses_is_the_same_data_set(tmp_path: Path) -> None:
+    log, register = _log(tmp_path / "log", 0, 2_000), Register(tmp_path / "register")
+    ledger = open_ledger(tmp_path / "a.ledger", log, _BUDGET, register)
+    table = pq.read_table(log)
+    cut = table.set_column(4, SCHEMA.field("url"), pa.array(["http://a"] * 2_000))
+    pq.write_table(cut, tmp_path / "cut", row_group_size=300)
+    assert open_ledger(None, tmp_path / "cut", None, register).path == ledger.path
+    Ledger(ledger.path).require_log(tmp_path / "cut")
+
+
+def test_ledgers_and_registers_of_before_are_known_by_the_addresses_too(tmp_path: Path) -> None:
+    """They were opened when addresses took part, by a register without a column that says so."""
+    log, register = _log(tmp_path / "log", 0, 2_000), Register(tmp_path / "register")
+    seen = Traces(log, register._key(), urls=True)
+    ledger = Ledger.write(tmp_path / "a.ledger", _BUDGET, log=seen)
+    ledger.require_log(log)
+    with pytest.raises(InputError, match="another data set"):
+        ledger.require_log(_log(tmp_path / "other", 0, 2_000, "v"))
+    register.remember(ledger)
+    with closing(sqlite3.connect(register.folder / "ledgers.sqlite")) as connection, connection:
+        connection.execute("ALTER TABLE sketches DROP COLUMN urls")
+        row = (ledger.identity, "latest", seen.sketch.level, " ".join(seen.sketch.marks))
+        connection.execute("INSERT INTO sketches VALUES (?, ?, ?, ?)", row)
+    assert [known.id for known in register.of_log(log)] == [ledger.identity]
+    assert not register.of_log(tmp_path / "other")
+    other = Ledger.write(tmp_path / "b.ledger", _BUDGET, log=tmp_path / "other")
+    register.remember(other, tmp_path / "other")
+    assert [known.id for known in register.of_log(tmp_path / "other")] == [other.identity]
+    assert [known.id for known in register.of_log(log)] == [ledger.identity]

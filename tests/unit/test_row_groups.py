@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit import row_groups
+from tacit import head_start, row_groups
 from tacit.errors import LogError
-from tacit.row_groups import different, encoded, only_used, read_ahead, together, work_through
+from tacit.head_start import at_work_on, named_log
+from tacit.row_groups import different, encoded, only_used, together, work_through
 from tacit.searchlog.schema import SCHEMA
 
 
@@ -27,37 +28,52 @@ def log(tmp_path: Path) -> Path:
 
 def test_what_is_read_ahead_is_read_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    real = row_groups._read
+    real = head_start.read_group
 
     def noted(log: Path, metadata: Any, group: int, columns: list[str]) -> list[pa.RecordBatch]:
         read.append(group)
         return real(log, metadata, group, columns)
 
-    monkeypatch.setattr(row_groups, "_read", noted)
-    with read_ahead(log, ("user", "query")):
+    for module in (row_groups, head_start):
+        monkeypatch.setattr(module, "read_group", noted)
+    with at_work_on(log):
         for columns in (("query",), ("query", "user")):
             batches = list(work_through(log, columns, lambda batch: batch))
             assert [batch.num_rows for batch in batches] == [3, 3, 3, 1]
             assert {tuple(batch.schema.names) for batch in batches} == {columns}
         assert sorted(read) == [0, 1, 2, 3]
-        list(work_through(log, ["time"], len))
+        list(work_through(log, ["time", "url"], len))
         assert sorted(read) == [0, 0, 1, 1, 2, 2, 3, 3], "of what was not read ahead"
-        row_groups.forget()
+        head_start.forget()
         list(work_through(log, ["query"], len))
         assert len(read) == 12, "it was let go"
-    assert not row_groups._ahead
+    assert not head_start.ahead
+
+
+def test_the_log_of_a_command_that_reads_all_of_it_is_named(log: Path) -> None:
+    words = ["release", "adaptive", "--output", "out", str(log), "--epsilon", "1"]
+    assert named_log(words) == named_log(["series", "next", "folder", str(log)]) == log
+    for other in (["plan", "adaptive", str(log)], ["series", "show", str(log)], ["release", str(log)], []):
+        assert named_log(other) is None
+    assert named_log(["release", "adaptive", "none.parquet"]) is None
+
+
+def test_wrong_words_after_a_log_end_at_once(log: Path) -> None:
+    words = [sys.executable, "-m", "tacit", "release", "adaptive", str(log), "--epsilon", "none"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
 def test_a_log_that_is_not_there_is_missed_when_it_is_read(tmp_path: Path) -> None:
     none, cannot = tmp_path / "none.parquet", pytest.raises(LogError, match="cannot be read")
-    with read_ahead(none, ("user",)), cannot:
+    with at_work_on(none), cannot:
         list(work_through(none, ["user"], len))
 
 
 def test_a_long_log_is_not_kept(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.row_groups._MOST_AHEAD", 9)
-    with read_ahead(log, ("user",)):
-        assert not row_groups._ahead
+    monkeypatch.setattr("tacit.head_start._MOST_AHEAD", 9)
+    with at_work_on(log):
+        assert not head_start.ahead
         assert sum(work_through(log, ["user"], lambda batch: batch.num_rows)) == 10
 
 

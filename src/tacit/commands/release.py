@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +19,7 @@ from typer.core import TyperGroup
 from tacit.commands import options as o
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.errors import PrivacyWarning
+from tacit.head_start import at_work_on
 from tacit.release.registry import MECHANISMS, mechanism_class
 from tacit.terminal import emit, give_up_on_stdout, stderr
 
@@ -104,32 +103,6 @@ def _publish_to(to: Path, publish: Callable[..., Release]) -> None:
         with suppress(OSError, ValueError):
             said = f"{to} is published and charged; not all could be said about it."
             stderr().print(said, markup=False, soft_wrap=True)
-
-
-@contextmanager
-def at_work_on(log: Path) -> Iterator[None]:
-    """Read a log beside what else is done.
-
-    Memory that was freed stays with a command, which ends soon: new pages cost it a sixth of its time. Numpy
-    starts no threads, and Arrow is loaded without pandas, which it loads at its first array, and for numpy,
-    in 0.25 s, unless that fails.
-    """
-    with suppress(AttributeError):  # mallopt is of the GNU C library
-        for what, value in ((-1, 2**31 - 1), (-4, 0), (-8, 1)):  # M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX
-            import_module("ctypes").CDLL(None).mallopt(what, value)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if "pandas" not in sys.modules:
-        sys.modules["pandas"] = None  # type: ignore[assignment]
-        for _ in ("the first array", "the first for numpy"):
-            with suppress(AttributeError, ImportError):
-                import_module("numpy").asarray(import_module("pyarrow").array([0]))
-        del sys.modules["pandas"]
-    arrow = import_module("pyarrow")
-    arrow.set_memory_pool(arrow.system_memory_pool())
-    from tacit.row_groups import read_ahead
-
-    with read_ahead(log, ("user", "query", "time", "url")):
-        yield
 
 
 @contextmanager

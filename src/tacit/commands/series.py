@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from tacit.commands import options as o
-from tacit.commands.release import at_work_on, stages
+from tacit.commands.release import stages
 from tacit.commands.verbs import Panel, verb, verb_group
 from tacit.errors import InputError
+from tacit.head_start import at_work_on
 from tacit.release.registry import SERIES, mechanism_class
 from tacit.terminal import emit
 

@@ -12,9 +12,10 @@ What a user's weights in adaptive rounds depend on, and what happens to an item:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +34,7 @@ from tacit.privacy.noise.samplers import (
 from tacit.release import schedule as schedules
 from tacit.release.clipping import Clipped, Counts, limit_of
 from tacit.release.rounds_analysis import single_deviation
-from tacit.release.weights import add_weights, only_weighted, squared_norms
+from tacit.release.weights import BLOCK, add_weights, blocks, only_weighted, squared_norms
 
 Tables = dict[str, pa.Table]
 """What is published: tables by name, each with its key columns and ``count``."""
@@ -380,19 +381,36 @@ def cut_to(
     sizes = np.diff(holdings.starts)
     if sizes.size == 0 or sizes.max() <= held:
         return holdings
-    places = np.flatnonzero(np.repeat(sizes > held, sizes))
-    owners = np.repeat(np.flatnonzero(sizes > held), sizes[sizes > held])
-    by = (owners,) if scores is None else (-scores[holdings.items[places]].astype(np.int64), owners)
+    longer = sizes > held
+    places = np.flatnonzero(np.repeat(longer, sizes))
+    worth = np.zeros(places.size, np.int64) if scores is None else scores[holdings.items[places]]
+    some = list(blocks(np.concatenate([[0], np.cumsum(sizes[longer])])))
     alike = True
-    while alike:  # 64 random bits an item, each user's smallest stay; if any are equal, all are drawn again
-        lots = source.words(places.size)
-        order = np.lexsort((lots, *by))
-        alike = bool(((np.diff(lots[order]) == 0) & (np.diff(owners) == 0)).any())
-    ranks = np.arange(places.size) - np.searchsorted(owners, owners)
+    with ThreadPoolExecutor() as workers:
+        each: Callable[..., Iterable[tuple[Whole, bool]]] = workers.map if len(some) > 1 else map
+        while alike:  # 64 random bits an item; if any of a user's are equal, all are drawn again
+            lots = source.words(places.size)
+            found = list(each(lambda block: _out(worth, lots, held, *block[1:]), some))  # noqa: B023
+            alike = any(equal for _, equal in found)
     keep = np.ones(holdings.items.size, dtype=np.bool_)
-    keep[places[order[ranks >= held]]] = False
+    keep[places[np.concatenate([out for out, _ in found])]] = False
     starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, held))]).astype(np.int64)
     return replace(holdings, starts=starts, items=holdings.items[keep])
+
+
+def _out(
+    worth: NDArray[Any], lots: NDArray[np.uint64], held: int, pairs: slice, sizes: Whole
+) -> tuple[Whole, bool]:
+    """Which items of some users, one after the other, are not kept: all but each user's ``held`` of most
+    worth, of these those of the smallest lots; and whether any lots of a user's that decide are equal.
+    """
+    lots, best = lots[pairs], int(worth[pairs].max())
+    order = np.argsort(lots)
+    kind = np.repeat(np.arange(sizes.size) * (best + 1), sizes) + (best - worth[pairs])
+    order = order[np.argsort(kind[order].astype(np.uint32), kind="stable")]
+    again = (np.diff(lots[order]) == 0) & (np.diff(kind[order]) == 0)
+    ranks = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return pairs.start + order[ranks >= held], bool(again.any())
 
 
 def noisy_weights(
@@ -405,8 +423,11 @@ def noisy_weights(
 ) -> Whole:
     """Sum the weight of each present item over users, with noise on every one, weighted or not."""
     totals = np.zeros(holdings.kinds, dtype=np.int64)
-    add_weights(holdings.starts, holdings.items, values, least, totals)
-    return with_noise(totals[present], discrete_gaussian(sigma, present.size, source))
+    drawn = partial(discrete_gaussian, sigma, present.size, source)
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(drawn).result if present.size > BLOCK else drawn
+        add_weights(holdings.starts, holdings.items, values, least, totals)
+        return with_noise(totals[present], coming())
 
 
 def noisy_numbers(numbers: Whole, sigma: int, source: RandomSource) -> Whole:

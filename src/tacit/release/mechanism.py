@@ -254,7 +254,7 @@ class Plan(ABC, Generic[M]):
 
     def take_in(self, engine: Engine, log: Path, preparation: Preparation) -> Counting:
         """Admit and count the records of a log that take part."""
-        from tacit.row_groups import forget
+        from tacit.head_start import forget
 
         forget()  # the engine reads for itself
         records = preparation.apply(engine.log(log))

@@ -26,8 +26,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
+from tacit.head_start import forget
 from tacit.release.execution import Tables
-from tacit.row_groups import TEXTS, forget, times_in, work_through
+from tacit.row_groups import TEXTS, times_in, work_through
 from tacit.searchlog.schema import SCHEMA, WORDLESS
 from tacit.searchlog.sessions import BY_PAUSES, SessionCut
 from tacit.text import INVISIBLE, SUSPECT, sensitive_patterns, sensitive_url_patterns

@@ -7,8 +7,9 @@ every length up to the longest.
 
 The register of ledgers keeps a sketch, by which a copy, a part, or a log grown by a week is recognised.
 
-A record's **mark** is the first half of the SHA-256 of a secret key and the record. The **sketch** of a log
-is the smallest :data:`MARKS` marks of its records: a uniform random sample of them. How many of them another
+A record's **mark** is the first half of the SHA-256 of a secret key and its time, user and query: what was
+clicked plays no part, for a log without its addresses is about the same people. The **sketch** of a log is
+the smallest :data:`MARKS` marks of its records: a uniform random sample of them. How many of them another
 log's records have estimates which share of the sketched records is in that log. To save time a large log is
 thinned first, by the second of a record's time and public constants; how far (a power of two) is kept beside
 the marks. What they tell, and how surely logs are told apart: docs/guarantees/ledger.md.
@@ -47,7 +48,7 @@ LEAST_SHARE = 0.05
 _THINNED_TO = 1 << 16
 _DEEPEST = 20
 
-_COLUMNS = ("time", "user", "query", "url")
+_COLUMNS = ("time", "user", "query")
 _NO_TIME = (1 << 63) - 1
 """Microseconds, after or before 1970, that stand for no time."""
 
@@ -58,6 +59,7 @@ class Sketch:
 
     level: int  # how often the log was halved before marks were made
     marks: tuple[str, ...]  # ascending, 32 hexadecimal digits each
+    urls: bool = False  # whether addresses are in the marks, as they were in older registers
 
 
 class Traces:
@@ -66,15 +68,21 @@ class Traces:
     Args:
         log: the log.
         key: of the marks, where they are looked at.
+        urls: as ledgers and registers knew it when addresses took part.
     """
 
-    def __init__(self, log: str | Path, key: bytes = b"") -> None:
-        self.log, self._key, self._last = Path(log), key.hex(), _NO_TIME
+    def __init__(self, log: str | Path, key: bytes = b"", urls: bool = False) -> None:
+        self.log, self._key, self._last = Path(log), key, _NO_TIME
+        self._columns = (*_COLUMNS, "url") if urls else _COLUMNS
 
     @classmethod
     def of(cls, log: Traces | str | Path, key: bytes = b"") -> Traces:
         """Return the traces of a log, read unless they are known."""
         return log if isinstance(log, Traces) else cls(log, key)
+
+    @cached_property
+    def _older(self) -> Traces | None:
+        return Traces(self.log, self._key, urls=True) if self._columns == _COLUMNS else None
 
     @cached_property
     def _level(self) -> int:
@@ -85,7 +93,7 @@ class Traces:
     def _each(self, work: Callable[[pa.RecordBatch], T]) -> list[T]:
         from tacit.row_groups import work_through
 
-        return list(work_through(self.log, _COLUMNS, work))
+        return list(work_through(self.log, self._columns, work))
 
     @cached_property
     def _read(self) -> tuple[list[tuple[Any, ...]], frozenset[str]]:
@@ -97,7 +105,7 @@ class Traces:
         if not found:
             return [], frozenset()
         opening = self._earliest(pa.concat_tables([table for table, _ in found]))
-        order = pc.sort_indices(opening, sort_keys=[(name, "ascending") for name in _COLUMNS])
+        order = pc.sort_indices(opening, sort_keys=[(name, "ascending") for name in self._columns])
         rows = opening.take(order[:LONGEST_OPENING]).to_pylist()
         return [tuple(row.values()) for row in rows], frozenset().union(*(marks for _, marks in found))
 
@@ -117,7 +125,8 @@ class Traces:
         # A multiplicative hash of the second (Knuth): which seconds stay is the same in every copy of a log.
         hashes = (size // 1_000_000).astype(np.uint32) * np.uint32(1640531527)
         time, *texts = _records(batch, (hashes < 1 << (32 - level)) & (size != _NO_TIME)).columns
-        said = pc.binary_join_element_wise(self._key, time.cast("string"), *texts, "\x1f").cast("binary")
+        joined = (self._key.hex(), time.cast("string"), *texts, "\x1f")
+        said = pc.binary_join_element_wise(*joined).cast("binary")
         return [hashlib.sha256(record).hexdigest()[:32] for record in said.to_pylist()]
 
     def fingerprint(self, salt: bytes) -> str:
@@ -128,7 +137,8 @@ class Traces:
         """Check whether the log of this fingerprint is the beginning of this; every log begins as the empty
         one."""
         # all of them, so that the time taken tells nothing either
-        return sum(hmac.compare_digest(opening, fingerprint) for opening in self._openings(salt)) > 0
+        found = sum(hmac.compare_digest(opening, fingerprint) for opening in self._openings(salt)) > 0
+        return found or (self._older is not None and self._older.begins_as(salt, fingerprint))
 
     def _openings(self, salt: bytes) -> list[str]:
         """Fingerprints of the openings of 0, 1, 2, … records."""
@@ -148,6 +158,10 @@ class Traces:
     def shows(self, sketches: Iterable[Sketch]) -> list[bool]:
         """Find which of ``sketches`` are of the data set that the log is a state of."""
         listed = list(sketches)
+        if self._older and any(sketch.urls for sketch in listed):
+            older = iter(self._older.shows(sketch for sketch in listed if sketch.urls))
+            same = iter(self.shows(sketch for sketch in listed if not sketch.urls))
+            return [next(older if sketch.urls else same) for sketch in listed]
         fuller = [sketch for sketch in listed if sketch.level < self._level]  # of records that were thinned
         found = self._read[1]
         if fuller:
@@ -168,6 +182,6 @@ def _records(records: Any, chosen: NDArray[np.bool_]) -> pa.Table:
     """Some records: microseconds, and plain texts."""
     import pyarrow as pa
 
-    some = records.take(pa.array(np.flatnonzero(chosen)))
-    texts = [some.column(name).cast("string").fill_null("") for name in _COLUMNS[1:]]
-    return pa.table([_times(some), *texts], _COLUMNS)
+    some, (time, *names) = records.take(pa.array(np.flatnonzero(chosen))), records.schema.names
+    texts = [some.column(name).cast("string").fill_null("") for name in names]
+    return pa.table([_times(some), *texts], [time, *names])

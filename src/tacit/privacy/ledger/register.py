@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS ledgers (
 );
 CREATE TABLE IF NOT EXISTS sketches (
     ledger TEXT NOT NULL REFERENCES ledgers (id) ON DELETE CASCADE,
-    which TEXT NOT NULL, level INTEGER NOT NULL, marks TEXT NOT NULL,
+    which TEXT NOT NULL, level INTEGER NOT NULL, marks TEXT NOT NULL, urls INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (ledger, which)
 );
 """
@@ -80,6 +80,8 @@ class Register:
             with closing(sqlite3.connect(self._file, timeout=60)) as connection:
                 connection.execute("PRAGMA foreign_keys = ON")
                 connection.executescript(_TABLES)
+                if not any(row[1] == "urls" for row in connection.execute("PRAGMA table_info(sketches)")):
+                    connection.execute("ALTER TABLE sketches ADD COLUMN urls INTEGER NOT NULL DEFAULT 1")
                 with connection:
                     yield connection
         except sqlite3.DatabaseError as error:
@@ -134,8 +136,8 @@ class Register:
         """The ledgers of the data set that ``log`` is a state of: none, one, or several by mistake."""
         known = {entry.id: entry for entry in self.all()}
         with self._connection() as connection:
-            rows = connection.execute("SELECT ledger, level, marks FROM sketches").fetchall()
-        sketches = [Sketch(level, tuple(marks.split())) for _, level, marks in rows]
+            rows = connection.execute("SELECT ledger, level, marks, urls FROM sketches").fetchall()
+        sketches = [Sketch(level, tuple(marks.split()), bool(urls)) for _, level, marks, urls in rows]
         if not sketches:
             return []
         matches = Traces.of(log, self._key()).shows(sketches)
@@ -159,10 +161,10 @@ class Register:
             with self._connection() as connection:
                 for which, rule in (
                     ("first", "NOTHING"),
-                    ("latest", "UPDATE SET level = excluded.level, marks = excluded.marks"),
+                    ("latest", "UPDATE SET level = excluded.level, marks = excluded.marks, urls = 0"),
                 ):
                     connection.execute(
-                        f"INSERT INTO sketches VALUES (?, ?, ?, ?) ON CONFLICT DO {rule}",
+                        f"INSERT INTO sketches VALUES (?, ?, ?, ?, 0) ON CONFLICT DO {rule}",
                         (identity, which, sketch.level, " ".join(sketch.marks)),
                     )
 
