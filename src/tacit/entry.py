@@ -32,7 +32,7 @@ def main() -> None:
     gc.set_threshold(20_000)  # what is loaded stays to the end, and takes long to look through for garbage
     log = named_log(sys.argv[1:])
     if log is not None:
-        begin(log)
+        begin(log, sys.argv[1:])
     from tacit.commands import main as run
 
     try:

@@ -19,6 +19,11 @@ COLUMNS = ("user", "query", "time")
 ahead: dict[tuple[Path, int], Future[list[Any]]] = {}
 """Record batches by row groups, where they are read ahead."""
 
+numbered: list[Future[dict[tuple[int, ...], Any]]] = []
+"""The texts of what was read, numbered (:func:`tacit.row_groups.number_texts`), where that was begun."""
+
+_NUMBERS_ALL = (["release", "adaptive"],)
+
 
 def named_log(words: Sequence[str]) -> Path | None:
     """Return the log that the words of a command name, if it reads all of it; a mistake costs time alone."""
@@ -38,8 +43,9 @@ def read_group(log: Path, metadata: Any, group: int, columns: Sequence[str]) -> 
     return list(read.to_batches())
 
 
-def begin(log: Path) -> None:
-    """Begin to read a log and keep what is read, unless that has begun or it is long.
+def begin(log: Path, words: Sequence[str] = ()) -> None:
+    """Begin to read a log and keep what is read, unless that has begun or it is long; and then to number its
+    texts, where the words are of a command that numbers them all.
 
     Memory that was freed stays with a command, which ends soon: new pages cost it a sixth of its time. Numpy
     starts no threads, and Arrow is loaded without pandas, which it loads at its first array, and for numpy,
@@ -65,14 +71,23 @@ def begin(log: Path) -> None:
             workers = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
             for group in range(metadata.num_row_groups):
                 ahead[log, group] = workers.submit(read_group, log, metadata, group, COLUMNS)
+            if words[:2] in _NUMBERS_ALL:
+                numbered.append(workers.submit(_number, [*ahead.values()]))
             workers.shutdown(wait=False)  # when all is done
 
 
+def _number(read: list[Future[list[Any]]]) -> dict[tuple[int, ...], Any]:
+    from tacit.row_groups import number_texts
+
+    return number_texts([batch for group in read for batch in group.result()])
+
+
 def forget() -> None:
-    """Let go of what was read ahead."""
-    for waiting in ahead.values():
+    """Let go of what was read ahead, and of its numbers."""
+    for waiting in (*ahead.values(), *numbered):
         waiting.cancel()
     ahead.clear()
+    numbered.clear()
 
 
 @contextmanager

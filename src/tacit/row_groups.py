@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tacit.errors import LogError
-from tacit.head_start import COLUMNS, ahead, read_group
+from tacit.head_start import COLUMNS, ahead, numbered, read_group
 
 T = TypeVar("T")
 _TEXTS = 1 << 15
@@ -64,8 +64,24 @@ def encoded(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     """The different texts, and which of them each is."""
     if texts.type != TEXTS:
         texts = pa.chunked_array([chunk.dictionary_encode() for chunk in texts.chunks], TEXTS)
-    known, which = different(_known(texts))
+    begun = numbered[0].result() if numbered else {}
+    _, known, which = begun.pop(_places(texts), None) or (texts, *different(_known(texts)))
     return only_used(known, _codes(texts, which))
+
+
+def number_texts(batches: Sequence[pa.RecordBatch]) -> dict[tuple[int, ...], Any]:
+    """Number the texts of some columns ahead, each by where its dictionaries are."""
+    found = {}
+    for name in ("user", "query") if batches else ():
+        texts = pa.chunked_array([batch.column(name) for batch in batches])
+        found[_places(texts)] = (texts, *different(_known(texts)))  # held, so that their place stays theirs
+    return found
+
+
+def _places(texts: pa.ChunkedArray) -> tuple[int, ...]:
+    """Where in memory the dictionaries are: those in the same places, while they are held, are the same."""
+    letters = [chunk.dictionary.buffers()[2] for chunk in texts.chunks]
+    return tuple(each.address if each else 0 for each in letters)
 
 
 def different(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int32]]:

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import ParameterError
-from tacit.head_start import forget
+from tacit.head_start import ahead
 from tacit.release.execution import Tables
 from tacit.row_groups import TEXTS, times_in, work_through
 from tacit.searchlog.schema import SCHEMA, WORDLESS
@@ -118,7 +118,7 @@ class Preparation:
         """The columns of the same records as they lie in the log's file, where texts are dictionaries."""
         needed = [*columns, "time"] if self.since or self.until else columns
         batches = list(work_through(log, sorted({"query", *needed}), self._of_batch, threads))
-        forget()
+        ahead.clear()  # it is read
         return pa.Table.from_batches(batches).select(columns) if batches else _NOTHING.select(columns)
 
     def _of_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -127,6 +127,19 @@ def _delta(epsilon: Fraction, mu: Fraction) -> Fraction:
     return max(Fraction(0), near[1] - factor * far[0]) / (1 << _BITS)
 
 
+def _mu_in_floats(epsilon: float, delta: float) -> float:
+    """About the largest μ with δ(ε; μ) ≤ δ: where to look for it. Nothing rests on it."""
+    low, high = 2.0**-60, 2.0**20
+    factor = math.exp(min(epsilon, 700.0))
+    while low < (middle := math.sqrt(low * high)) < high:
+        near, far = ((epsilon / middle + each * middle / 2) / math.sqrt(2) for each in (-1, 1))
+        if math.erfc(near) - factor * math.erfc(far) <= 2 * delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest μ (to 12 digits) with δ(ε; μ) ≤ δ."""
     require(epsilon >= 0 and 0 < delta < 1, "delta", delta, "in (0, 1)")
@@ -135,9 +148,16 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         low, high = high, 2 * high
         if high > 1 << 20:
             raise InfeasibleError("there is no Gaussian noise so small.", "Ask for a smaller epsilon.")
+    held, exceeded = low, high  # what these say is known of all numbers beyond them
+    nearly = _mu_in_floats(epsilon, delta)
+    for near in (Fraction(nearly * (1 - 1e-12)), Fraction(nearly * (1 + 1e-12))):
+        if lattice_delta(epsilon, near) <= delta:
+            held = max(held, near)
+        else:
+            exceeded = min(exceeded, near)
     while high - low > high / 10**13:
         middle = Fraction(float((low + high) / 2))
-        if lattice_delta(epsilon, middle) <= delta:
+        if middle <= held or (middle < exceeded and lattice_delta(epsilon, middle) <= delta):
             low = middle
         else:
             high = middle

@@ -130,6 +130,8 @@ def _encoded_together(keys: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
 
 def each_once(pairs: Whole) -> Whole:
     """Sort packed pairs in their place, and leave repetitions out."""
+    with ThreadPoolExecutor() as workers:
+        list(workers.map(np.ndarray.sort, np.array_split(pairs, 4 if pairs.size > 1 << 20 else 1)))
     pairs.sort(kind="stable")  # quick where a log has its records by user
     new = np.ones(pairs.size, np.bool_)
     np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
