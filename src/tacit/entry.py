@@ -29,7 +29,7 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT)
     if usual is signal.default_int_handler:  # not where Ctrl-C is to be ignored, as in the background
         signal.signal(signal.SIGINT, _end_at_once)
-    gc.set_threshold(20_000)  # what is loaded stays to the end, and takes long to look through for garbage
+    gc.set_threshold(100_000)  # what is loaded stays to the end, and takes long to look through for garbage
     log = named_log(sys.argv[1:])
     if log is not None:
         begin(log, sys.argv[1:])

@@ -72,14 +72,22 @@ def begin(log: Path, words: Sequence[str] = ()) -> None:
             for group in range(metadata.num_row_groups):
                 ahead[log, group] = workers.submit(read_group, log, metadata, group, COLUMNS)
             if words[:2] in _NUMBERS_ALL:
-                numbered.append(workers.submit(_number, [*ahead.values()]))
+                sorting = [workers.submit(_by_length, read) for read in ahead.values()]
+                numbered.append(workers.submit(_number, [*ahead.values()], sorting))
             workers.shutdown(wait=False)  # when all is done
 
 
-def _number(read: list[Future[list[Any]]]) -> dict[tuple[int, ...], Any]:
+def _by_length(read: Future[list[Any]]) -> list[Any]:
+    from tacit.row_groups import ByLength
+
+    return [ByLength.of(batch.column("query").dictionary) for batch in read.result()]
+
+
+def _number(read: list[Future[list[Any]]], sorting: list[Future[list[Any]]]) -> dict[tuple[int, ...], Any]:
     from tacit.row_groups import number_texts
 
-    return number_texts([batch for group in read for batch in group.result()])
+    batches, parts = ([each for group in some for each in group.result()] for some in (read, sorting))
+    return number_texts(batches, parts)
 
 
 def forget() -> None:

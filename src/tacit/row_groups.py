@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,12 +69,15 @@ def encoded(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     return only_used(known, _codes(texts, which))
 
 
-def number_texts(batches: Sequence[pa.RecordBatch]) -> dict[tuple[int, ...], Any]:
+def number_texts(
+    batches: Sequence[pa.RecordBatch], sorted_queries: Sequence[ByLength]
+) -> dict[tuple[int, ...], Any]:
     """Number the texts of some columns ahead, each by where its dictionaries are."""
     found = {}
     for name in ("user", "query") if batches else ():
         texts = pa.chunked_array([batch.column(name) for batch in batches])
-        found[_places(texts)] = (texts, *different(_known(texts)))  # held, so that their place stays theirs
+        parts = sorted_queries if name == "query" else [ByLength.of(_known(texts))]
+        found[_places(texts)] = (texts, *_alike(parts))  # held, so that their place stays theirs
     return found
 
 
@@ -84,14 +87,45 @@ def _places(texts: pa.ChunkedArray) -> tuple[int, ...]:
     return tuple(each.address if each else 0 for each in letters)
 
 
+@dataclass(frozen=True)
+class ByLength:
+    """Texts by their length, of which the processor's memory holds those of one."""
+
+    texts: pa.Array
+    order: NDArray[np.int64]  # where each was
+    ends: NDArray[np.int64]  # of those of each length; the last is of all that are longer
+
+    @classmethod
+    def of(cls, texts: pa.Array) -> ByLength:
+        lengths = np.minimum(np.asarray(pc.binary_length(texts)), 255).astype(np.uint8)
+        order = np.argsort(lengths, kind="stable")
+        return cls(texts.take(pa.array(order)), order, np.cumsum(np.bincount(lengths, minlength=256)))
+
+
 def different(texts: pa.Array) -> tuple[pa.Array, NDArray[np.int32]]:
-    """The same of one array: those of one length at a time, which the processor's memory holds."""
-    lengths = np.minimum(np.asarray(pc.binary_length(texts)), 255).astype(np.uint8)
-    order, which = np.argsort(lengths, kind="stable"), np.empty(len(texts), np.int32)
-    alike, ends = texts.take(pa.array(order)), [0, *np.cumsum(np.bincount(lengths)).tolist()]
-    coded = [alike[begin:end].dictionary_encode() for begin, end in pairwise(ends) if begin < end]
-    known, which[order] = together(pa.chunked_array(coded, TEXTS))
-    return known, which
+    """The different texts, and which of them each is."""
+    return _alike([ByLength.of(texts)])
+
+
+def _alike(parts: Sequence[ByLength]) -> tuple[pa.Array, NDArray[np.int32]]:
+    """The different texts of all parts, and which of them each is, of one part after the other."""
+    begins = np.cumsum([0, *(len(part.texts) for part in parts)])
+    which, known, number = np.empty(begins[-1], np.int32), [pa.array([], pa.string())], 0
+    for length in range(256):
+        some = [
+            (part.texts[first:end], begin + part.order[first:end])
+            for part, begin in zip(parts, begins, strict=False)
+            for first, end in [(part.ends[length - 1] if length else 0, part.ends[length])]
+            if first < end
+        ]
+        if not some:
+            continue
+        coded = pa.chunked_array([each for each, _ in some]).dictionary_encode()
+        for (_, places), codes in zip(some, coded.chunks, strict=True):
+            which[places] = number + np.asarray(codes.indices)
+        known.append(coded.chunks[0].dictionary)
+        number += len(known[-1])
+    return pa.concat_arrays(known), which
 
 
 def together(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
@@ -120,10 +154,22 @@ def only_used(texts: pa.Array, codes: NDArray[np.int32]) -> tuple[pa.Array, NDAr
     return texts.filter(pa.array(used)), (np.cumsum(used) - 1).astype(np.int32)[codes]
 
 
+def texts_with(texts: pa.Array, letter: str) -> NDArray[np.int64]:
+    """Which texts hold a letter of ASCII that few do."""
+    begins, letters = _letters(texts)
+    at = begins[0] + np.flatnonzero(letters[begins[0] : begins[-1]] == ord(letter))
+    return np.unique(np.searchsorted(begins, at, side="right") - 1)
+
+
+def _letters(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Where each text begins, and the last ends, in the letters of all."""
+    begins = np.frombuffer(texts.buffers()[1] or bytes(4), np.int32)[texts.offset :][: len(texts) + 1]
+    return begins, np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+
+
 def times_in(texts: pa.Array, letter: str) -> NDArray[np.int64]:
     """How often a letter of ASCII is in each text: it is looked for in many of them as one."""
-    begins = np.frombuffer(texts.buffers()[1] or bytes(4), np.int32)[texts.offset :][: len(texts) + 1]
-    letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    begins, letters = _letters(texts)
     times = np.empty(len(texts), np.int64)
     for first in range(0, len(texts), _TEXTS):
         ends = begins[first : first + _TEXTS + 1]

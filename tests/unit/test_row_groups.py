@@ -93,6 +93,26 @@ def test_texts_have_one_number_each(coded: bool) -> None:
         assert every.take(pa.array(codes)).to_pylist() == texts and len(every) > len(known)
 
 
+def test_texts_numbered_ahead_are_the_ones_that_were_read(log: Path) -> None:
+    table = pq.read_table(log)
+    long = pa.array(["x" * 300, "a", "", "longer", "b", "b", "x" * 300, "y" * 299, "", "ü"])
+    pq.write_table(table.set_column(1, SCHEMA.field("query"), long), log, row_group_size=3)
+    with at_work_on(log):
+        head_start.forget()
+        head_start.begin(log, ["release", "adaptive"])
+        batches = list(work_through(log, ["user", "query"], lambda batch: batch))
+        ahead = head_start.numbered[0].result()
+        assert len(ahead) == 2
+        for name in ("user", "query"):
+            texts = pa.chunked_array([batch.column(name) for batch in batches])
+            known, which = encoded(texts)
+            assert known.take(pa.array(which)).to_pylist() == texts.to_pylist()
+            assert len(known) == len(set(texts.to_pylist()))
+        assert not ahead, "taken once"
+        other = pa.chunked_array([["z", "a"]], pa.string())
+        assert encoded(other)[0].to_pylist() == ["z", "a"]
+
+
 def test_numbers_without_texts() -> None:
     for texts in (pa.chunked_array([], pa.string()), pa.chunked_array([[]], pa.string())):
         known, which = encoded(texts)

@@ -479,7 +479,7 @@ def find(schedule: schedules.AdaptiveRounds, holdings: Holdings, source: RandomS
         values[present] = 0
         if step.steering is None:
             break
-        staying = ~reached & (steered > 0)
+        staying = np.flatnonzero(~reached & (steered > 0))
         present, standing, first = present[staying], standing[staying], first[staying]
         values[present] = steered[staying] * scores[present]
         weighted = only_weighted(holdings.starts, holdings.items, values)
@@ -529,6 +529,8 @@ def take_tally(
     values = np.zeros(holdings.kinds, dtype=np.uint16)
     values[found.items] = relative
     people = holdings.starts.size - 1
+    weighted = only_weighted(holdings.starts, holdings.items, values)
+    holdings = replace(holdings, starts=weighted[0], items=weighted[1])
     users = noisy_number(schedules.ONE * people, schedule.users_sigma, source)
     weights = relative.astype(np.int64)
     numbers = noisy_weights(holdings, values, found.items, schedule.sigma, source, least=limit_of(weights))

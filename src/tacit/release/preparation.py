@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from tacit.errors import ParameterError
 from tacit.head_start import ahead
 from tacit.release.execution import Tables
-from tacit.row_groups import TEXTS, times_in, work_through
+from tacit.row_groups import TEXTS, texts_with, work_through
 from tacit.searchlog.schema import SCHEMA, WORDLESS
 from tacit.searchlog.sessions import BY_PAUSES, SessionCut
 from tacit.text import INVISIBLE, SUSPECT, sensitive_patterns, sensitive_url_patterns
@@ -126,7 +126,7 @@ class Preparation:
         texts = query.dictionary
         bad = np.array(pc.equal(texts, WORDLESS))
         if self.scrub:
-            at = np.flatnonzero(times_in(texts, "@"))  # few
+            at = texts_with(texts, "@")
             bad[at] |= np.asarray(pc.match_substring(texts.take(pa.array(at)), "."))
         keep = np.ones(batch.num_rows, np.bool_) if not bad.any() else ~bad[np.asarray(query.indices)]
         for edge, stays in ((self.since, pc.greater_equal), (self.until, pc.less)):
