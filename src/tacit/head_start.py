@@ -92,7 +92,8 @@ def _number(read: list[Future[list[Any]]], sorting: list[Future[list[Any]]]) -> 
 
 def forget() -> None:
     """Let go of what was read ahead, and of its numbers."""
-    for waiting in (*ahead.values(), *numbered):
+    every: list[Future[Any]] = [*ahead.values(), *numbered]
+    for waiting in every:
         waiting.cancel()
     ahead.clear()
     numbered.clear()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tacit.engines import Engine
 from tacit.release.execution import Holdings, Whole
 from tacit.release.mechanisms.adaptive import HELD_COLUMNS, HeldItem
+from tacit.release.weights import blocks
 from tacit.row_groups import encoded, times_in
 
 AS_RECORDED = {HeldItem.QUERIES, HeldItem.CLICKS}
@@ -62,7 +63,7 @@ def read_held(
     users = pa.array([], pa.string())
     tables: dict[str, pa.Table] = {}
     offsets: dict[str, int] = {}
-    pairs: list[Whole] = []
+    pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     words, listed, total = list[Any](), [], 0
     with ThreadPoolExecutor(1) as beside:
         for kind in items:
@@ -74,9 +75,9 @@ def read_held(
             del read, coming
             users, people = numbered(users, names)
             offsets[kind.value] = total
-            pairs.append(people[who])
-            pairs[-1] <<= 32
-            pairs[-1] |= what + np.int32(total)
+            if total:  # the first are numbered as they are
+                who, what = people.astype(np.int32)[who], what + np.int32(total)
+            pairs.append((who, what))
             if public is not None:
                 known = np.zeros(0, np.int64)
                 if len(key) == 1:
@@ -88,7 +89,10 @@ def read_held(
             words.append(beside.submit(words_of, *(keys.column(name) for name in key if name != "url")))
             tables[kind.value] = keys
             total += keys.num_rows
-        holdings = _grouped(np.concatenate(pairs) if len(pairs) > 1 else pairs[0])
+        who, what = (
+            (np.concatenate(each) for each in zip(*pairs, strict=True)) if len(pairs) > 1 else pairs[0]
+        )
+        holdings = _grouped(who, what, len(users))
     holdings = replace(holdings, kinds=total, words=np.concatenate([each.result() for each in words]))
     if public is not None:
         holdings = replace(holdings, listed=np.concatenate(listed))
@@ -130,12 +134,10 @@ def _encoded_together(keys: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
 
 def each_once(pairs: Whole) -> Whole:
     """Sort packed pairs in their place, and leave repetitions out."""
-    with ThreadPoolExecutor() as workers:
-        list(workers.map(np.ndarray.sort, np.array_split(pairs, 4 if pairs.size > 1 << 20 else 1)))
-    pairs.sort(kind="stable")  # quick where a log has its records by user
+    pairs.sort()
     new = np.ones(pairs.size, np.bool_)
     np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
-    return np.asarray(pairs[new])
+    return np.asarray(pairs[np.flatnonzero(new)])
 
 
 def words_of(*columns: Any) -> NDArray[np.uint8]:
@@ -145,8 +147,18 @@ def words_of(*columns: Any) -> NDArray[np.uint8]:
     return np.asarray(np.minimum(words, 255), np.uint8)
 
 
-def _grouped(pairs: Whole) -> Holdings:
-    """Group packed pairs by holder, each holder's in the order of their numbers, each once."""
-    pairs = each_once(pairs)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs >> 32))]).astype(np.int64)
-    return Holdings(starts, pairs.astype(np.int32), 0)
+def _grouped(who: NDArray[np.int32], what: NDArray[np.int32], users: int) -> Holdings:
+    """Group items by holder, each holder's in the order of their numbers, each once."""
+    if (who[1:] < who[:-1]).any():
+        what = what[np.argsort(who, kind="stable")]
+    every = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=users))]).astype(np.int64)
+
+    def once(block: tuple[slice, slice, Whole]) -> tuple[NDArray[np.int32], Whole]:
+        _, rows, sizes = block
+        pairs = each_once(np.repeat(np.arange(sizes.size), sizes) << 32 | what[rows])
+        return pairs.astype(np.int32), np.bincount(pairs >> 32, minlength=sizes.size)
+
+    with ThreadPoolExecutor() as workers:
+        found = [(what[:0], every[:0]), *workers.map(once, blocks(every))]
+    items, sizes = (np.concatenate(each) for each in zip(*found, strict=True))
+    return Holdings(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), items, 0)
