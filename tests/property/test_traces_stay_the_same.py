@@ -14,10 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.privacy.ledger import data_set
-from tacit.privacy.ledger.data_set import MARKS, Traces
+from tacit.privacy.ledger.data_set import Traces
 from tacit.searchlog.schema import SCHEMA
 
 _KEY = bytes(range(32))
+MARKS = 3  # more would be all
 _MARK = """left(sha256($key || chr(31) || epoch_us("time")::VARCHAR || chr(31) || "user" || chr(31) || query
     {url}), 32)"""
 _URL = "|| chr(31) || coalesce(url, '')"
@@ -56,6 +57,7 @@ def test_marks_and_openings_are_those_of_the_ledgers_that_are_there(
         log = Path(folder) / "log.parquet"
         pq.write_table(pa.table(columns, schema=SCHEMA), log, row_group_size=size, use_dictionary=coded)
         patch.setattr(data_set, "LONGEST_OPENING", opening)
+        patch.setattr(data_set, "MARKS", MARKS)
         patch.setattr(data_set, "_THINNED_TO", max(1, -(-len(rows) // 2**level)))
         traces = Traces(log, _KEY, with_urls)
         marks, earliest = by_sql(log, traces.sketch.level, opening, with_urls)

@@ -75,6 +75,19 @@ def test_a_thinned_log_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert Traces(_log(tmp_path / "c", 20_000, 60_000), _KEY).shows([sketch]) == [False]
 
 
+def test_a_log_that_knows_days_alone_is_known_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few of its times stay when it is thinned as far as others: maybe none."""
+    monkeypatch.setattr("tacit.privacy.ledger.data_set._THINNED_TO", 10)
+    logs = [_log(tmp_path / name, *part) for name, part in (("a", (0, 4_000)), ("b", (1_000, 9_000)))]
+    for log in logs:
+        table = pq.read_table(log)
+        days = table["time"].cast(pa.date32()).cast(pa.timestamp("us"))
+        pq.write_table(table.set_column(2, SCHEMA.field("time"), days), log)
+    sketch = Traces(logs[0], _KEY).sketch
+    assert len(sketch.marks) == MARKS and sketch.level < 8
+    assert Traces(logs[1], _KEY).shows([sketch]) == [True]
+
+
 def test_how_surely_a_part_is_known() -> None:
     """The number of marks found is binomial: a part of 15% is missed less than once in a million."""
     needed = math.ceil(LEAST_SHARE * MARKS)

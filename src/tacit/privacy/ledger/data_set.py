@@ -107,7 +107,11 @@ class Traces:
         opening = self._earliest(pa.concat_tables([table for table, _ in found]))
         order = pc.sort_indices(opening, sort_keys=[(name, "ascending") for name in self._columns])
         rows = opening.take(order[:LONGEST_OPENING]).to_pylist()
-        return [tuple(row.values()) for row in rows], frozenset().union(*(marks for _, marks in found))
+        marks: frozenset[str] = frozenset().union(*(some for _, some in found))
+        while len(marks) < MARKS and self._level:  # few times, such as days alone: most are thinned away
+            self._level = max(0, self._level - 2)
+            marks = frozenset().union(*self._each(lambda batch: self._marks(batch, self._level)))
+        return [tuple(row.values()) for row in rows], marks
 
     def _earliest(self, records: Any) -> pa.Table:
         """The earliest of the records so far, and those of the same time as the last of them."""
@@ -153,7 +157,8 @@ class Traces:
     @property
     def sketch(self) -> Sketch:
         """Make what the register keeps of the log."""
-        return Sketch(self._level, tuple(sorted(self._read[1])[:MARKS]))
+        marks = self._read[1]
+        return Sketch(self._level, tuple(sorted(marks)[:MARKS]))
 
     def shows(self, sketches: Iterable[Sketch]) -> list[bool]:
         """Find which of ``sketches`` are of the data set that the log is a state of."""
@@ -162,8 +167,8 @@ class Traces:
             older = iter(self._older.shows(sketch for sketch in listed if sketch.urls))
             same = iter(self.shows(sketch for sketch in listed if not sketch.urls))
             return [next(older if sketch.urls else same) for sketch in listed]
-        fuller = [sketch for sketch in listed if sketch.level < self._level]  # of records that were thinned
         found = self._read[1]
+        fuller = [sketch for sketch in listed if sketch.level < self._level]  # of records that were thinned
         if fuller:
             known = {mark for sketch in fuller for mark in sketch.marks}
             least = min(sketch.level for sketch in fuller)
