@@ -13,7 +13,7 @@ from tacit.searchlog.readers.protocol import Reading, Reason
 from tacit.searchlog.readers.published import AolReader
 from tacit.searchlog.readers.source import Source
 
-_BYTES = st.binary(min_size=1, max_size=6).map(lambda b: b"x" + b.translate(None, b"\t\n\r\x00"))
+_BYTES = st.binary(min_size=1, max_size=6).map(lambda b: b"x" + b.translate(None, b"\t\n\r\x00") + b"x")
 
 
 def _is_utf8(line: bytes) -> bool:
