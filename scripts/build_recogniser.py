@@ -125,7 +125,8 @@ def below(concept: str) -> set[int]:
         root = wordnet.find(name)
         if root is not None:
             found.update(range(root, int(wordnet.tree.end[root])))
-    return found
+    plants = wordnet.find("plant_disease.n.01")  # a gardener's trouble, no person's health
+    return found if plants is None else found.difference(range(plants, int(wordnet.tree.end[plants])))
 
 
 def telling_words(concepts: tuple[str, ...], innocent: list[str]) -> dict[str, list[Phrase]]:
