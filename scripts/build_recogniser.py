@@ -3,15 +3,15 @@
     python scripts/build_recogniser.py
 
 Reads the hand-written words and names, WordNet's nouns, and the encyclopaedia beside the project (innocent
-articles with odd numbers only; see ``benchmarks/recognition.py``). Writes ``telling.txt`` and
-``recogniser.npz``:
+articles with odd numbers only; see ``benchmarks/recognition.py``), and the everyday pages of the people of
+``benchmarks/specimens``. Writes ``telling.txt``, ``neighbours.txt`` and ``recogniser.npz``:
 
 - telling words: hand-written names and words of a concept that at most one innocent article holds, with their
   plurals, and single-word lemmas of WordNet, all of whose meanings lie below the concept's roots, that none
   holds;
 - a regression a concept, trained on the glosses below half of its roots' meanings and on its hand-written
-  words, against the glosses of other meanings, the words of innocent topics and innocent articles;
-- thresholds: equal quantiles, so that 3% of innocent articles are caught by them in all.
+  words, against the glosses of other meanings, the words of innocent topics, innocent articles and pages;
+- thresholds: the mean of equal quantiles of innocent articles and pages, so that 3% are caught in all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from recognition import DEVELOPMENT, innocent_articles, pages, sensitive_articles  # noqa: E402
+from recognition import DEVELOPMENT, innocent_articles, pages, people, sensitive_articles  # noqa: E402
 from tacit.device.sending.interests import SUPPORTS  # noqa: E402
 from tacit.retrieval.people_topics import people_topics  # noqa: E402
 from tacit.retrieval.sensitive_pages import PASSED, Recogniser  # noqa: E402
@@ -33,7 +33,7 @@ from tacit.taxonomy.people import Phrase, people_lines, phrase_of  # noqa: E402
 from tacit.text.tokens import STOP_WORDS, words  # noqa: E402
 
 TO = ROOT / "src" / "tacit" / "data" / "people"
-INNOCENT = 0.03
+INNOCENT = 0.05
 COMMON = 12
 """A word that stands in more glosses of innocent meanings tells nothing by itself."""
 AMBIGUOUS = frozenset(
@@ -241,12 +241,13 @@ def main() -> None:
     topics, wordnet = people_topics(), load_wordnet()
     concepts = topics.people.concepts
     innocent = innocent_articles(DEVELOPMENT)
+    everyday = people()["page"]
     telling = telling_words(concepts, [*innocent, *pages(DEVELOPMENT)["-"]])
     head = "# Made by scripts/build_recogniser.py: words and names that tell a concept by themselves.\n"
     lines = [f"{one}: {' '.join('-'.join(phrase) for phrase in telling[one])}\n" for one in concepts]
     (TO / "telling.txt").write_text(head + "".join(lines))
 
-    texts, labels = [*innocent], [-1] * len(innocent)
+    texts, labels = [*innocent, *everyday], []
     meanings = {one: below(one) for one in concepts}
     everywhere = set().union(*meanings.values())
     for topic, words_of in topics.people.words.items():
@@ -277,14 +278,13 @@ def main() -> None:
     weights = np.array([regression(features, label == place) for place in range(len(concepts))], np.float32)
 
     judge = Recogniser(topics, {}, weights, np.zeros(len(concepts), np.float32))
-    evidence = judge.evidence(innocent, topics.scores(innocent))
+    evidence = [judge.evidence(kind, topics.scores(kind)) for kind in (innocent, everyday)]
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2
-        thresholds = np.quantile(evidence, 1 - middle, axis=0)
-        low, high = (
-            (low, middle) if (evidence >= thresholds).any(axis=1).mean() > INNOCENT else (middle, high)
-        )
+        thresholds = np.mean([np.quantile(kind, 1 - middle, axis=0) for kind in evidence], axis=0)
+        caught = np.mean([(kind >= thresholds).any(axis=1).mean() for kind in evidence])
+        low, high = (low, middle) if caught > INNOCENT else (middle, high)
     np.savez_compressed(
         TO / "recogniser.npz", weights=weights.astype(np.float16), thresholds=thresholds.astype(np.float32)
     )
