@@ -41,7 +41,7 @@ AMBIGUOUS = frozenset(
     cv lsd killer killers assault syndrome carnage impersonator hickey gimp buccaneer corsair hospitals
     demonstration treatments teens sexy grandfather sleeper shrine lonely roma kita latina suspects assassin
     constable beggar sativa indica statute hinges kinks trumps cribs fosters runaways conceptions eyeballs
-    shrines pleas seminoles hardships gps gurus confederations pickets cartels
+    shrines pleas seminoles hardships gps gurus scag mono gladstone heist confederations pickets cartels
     """.split()
 )
 """Words of a concept that stand in too many pages about something else to tell it by themselves: ships,

@@ -26,7 +26,7 @@ from tacit.retrieval.sensitive_pages import BEST, PASSED, UNREADABLE, recogniser
 from tacit.taxonomy.people import people_file
 from tacit.text.vectors import load_word_table, plural_forms
 
-SUPPORTS, SUPPORT_PART, _FIRM, _FIRM_PART = 0.55, 0.85, 0.8, 0.75
+SUPPORTS, SUPPORT_PART, _FIRM, _FIRM_PART = 0.65, 0.85, 0.8, 0.75
 """A page supports its best topic from the first F on, and others with this part of it, or with the last part
 where the best F is at least the third: a page that is hardly about its best topic says little of more."""
 FEWEST, SHARE = 3, 0.01
