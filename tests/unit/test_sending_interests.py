@@ -362,6 +362,10 @@ def test_ingredients_are_no_interest() -> None:
     assert chosen(["Apples and pears", "A bowl of oranges", "Bananas and mangos"], "apples") == []
 
 
+def test_a_place_is_never_sent() -> None:
+    assert chosen(["London and England", "Scotland and Wales", "Glasgow and Dublin"], "scotland") == []
+
+
 def test_a_site_that_holds_pages_about_anything_says_nothing() -> None:
     assert "youtube" not in page_text("", "Kickflip", "in slow motion", "https://www.youtube.com/watch?v=1")
     assert "rosary" in page_text("", "Beads", "", "https://www.rosary.example/order")
