@@ -132,6 +132,23 @@ def test_no_user_weighs_more_than_one(seed: int, least: int) -> None:
             assert (totals**2).sum() > (1 << 32) * (1 - size / 2**12)
 
 
+@pytest.mark.parametrize("scored", [False, True])
+def test_lots_that_are_alike_are_drawn_again(scored: bool) -> None:
+    drawn = list[int]()
+
+    class Alike(OperatingSystemRandomness):
+        """Draws the same for all at first."""
+
+        def words(self, n: int) -> np.ndarray:
+            drawn.append(n)
+            return np.full(n, 7, np.uint64) if len(drawn) < 3 else SOURCE.words(n)
+
+    held = holdings_of([list(range(9)), list(range(5, 15)), [1]], 15)
+    cut = cut_to(held, 4, Alike(), np.ones(15, np.uint16) if scored else None)
+    assert drawn == [19] * 3
+    assert np.diff(cut.starts).tolist() == [4, 4, 1]
+
+
 def test_users_keep_a_fair_choice_of_their_own_items() -> None:
     """α = 1e-8: of 30 items 10 stay, each as often as the others; who has few keeps all."""
     log = holdings_of([list(range(30))] * 4000 + [[30, 31]], 32)

@@ -446,8 +446,8 @@ def stepped(steps: schedules.StepFunction, numbers: Whole) -> NDArray[np.uint16]
     shift = max(0, int(cuts[-1] - cuts[0]).bit_length() - 10)
     edges = cuts[0] + (np.arange(-1, 1026) << shift)
     first, last = np.searchsorted(cuts, [edges[:-1], edges[1:] - 1], side="right")
-    cells = np.clip(numbers, cuts[0] - 1, cuts[-1]) - cuts[0] >> shift
-    found: NDArray[np.uint16] = np.where(first == last, values[first], 1 << 15)[cells + 1]
+    cells = np.clip(numbers, cuts[0] - 1, cuts[-1]) - (cuts[0] - (1 << shift)) >> shift
+    found: NDArray[np.uint16] = np.where(first == last, values[first], 1 << 15).astype(np.uint16)[cells]
     rest = np.flatnonzero(found >> 15)
     found[rest] = values[np.searchsorted(cuts, numbers[rest], side="right")]
     return found
