@@ -17,7 +17,7 @@ from tacit.release.schedule import LARGEST_VALUE, SeriesRounds, StepFunction
 from tacit.release.series import course as courses
 from tacit.release.series import state
 from tacit.release.series.course import Course, packed
-from tacit.release.series.state import KeptCourse, SeriesKey
+from tacit.release.series.state import KeptCourse, SeriesKey, coded
 
 SOURCE = OperatingSystemRandomness()
 USERS, ITEMS = 20, 60
@@ -28,7 +28,13 @@ def rounds() -> SeriesRounds:
     return tacit.Series(weeks=8, epsilon=8, delta=1e-4, count_every=2).plan().rounds
 
 
-def test_nothing_joins_twice_and_all_else_joins_up_to_the_cut(rounds: SeriesRounds) -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_nothing_joins_twice_and_all_else_joins_up_to_the_cut(
+    rounds: SeriesRounds, monkeypatch: pytest.MonkeyPatch, alike: bool
+) -> None:
+    """Also where all pairs have one mark."""
+    if alike:
+        monkeypatch.setattr(courses, "_mark", lambda users, _: np.zeros(users.size, np.uint32))
     rounds = replace(rounds, joining=6, thresholds=((1 << 55,) * 3,) * rounds.rounds)  # nothing is found
     course, lots = Course(rounds), np.random.default_rng(3)
     held: dict[int, set[int]] = {user: set() for user in range(USERS)}
@@ -47,6 +53,44 @@ def test_nothing_joins_twice_and_all_else_joins_up_to_the_cut(rounds: SeriesRoun
         course.draw_round(SOURCE)
         course.draw_round(SOURCE)
         course.step = week * course.steps_of_week
+
+
+def test_a_count_is_of_all_that_was_asked_since_the_last(rounds: SeriesRounds) -> None:
+    """Joined or not, each pair once; not of users who were erased, and not of a count that was left out."""
+    rounds = replace(rounds, joining=3, thresholds=((1 << 55,) * 3,) * rounds.rounds)
+    course, lots, counted = Course(rounds), np.random.default_rng(5), list[tuple[int, int]]()
+    course.make_room(USERS, np.ones(ITEMS, np.uint8))
+    course.found[::2], course.held[::2] = 0, True
+    course.held[3::4], course.found[3::4] = True, -1
+
+    def spent(owners: np.ndarray, items: np.ndarray, *_: object) -> None:
+        counted[:] = zip(owners.tolist(), items.tolist(), strict=True)
+
+    since = set[tuple[int, int]]()
+    for week in range(1, 9):
+        asked = np.unique(lots.integers((0, 0), (USERS, ITEMS), (150, 2)), axis=0)
+        waiting = course.window.size
+        course.begin_week(packed(*asked.T), SOURCE)
+        since |= set(map(tuple, asked.tolist()))
+        joined = packed(course.owners, course.items)[course.joined == week]
+        assert not np.isin(course.window[waiting:], joined).any()
+        course.step += 2
+        if week == 3:
+            course.found[5] = course.found[9] = 3  # of whom some ask again what has joined
+        if week == 7:
+            course.erase(np.array([2, 7]))
+            since = {pair for pair in since if pair[0] not in (2, 7)}
+        if week == 6:
+            course.leave_out()
+        elif week % 2 == 0:
+            with mock.patch.object(courses, "spend", spent):
+                course.draw_count(SOURCE)
+            assert counted == sorted(pair for pair in since if course.found[pair[1]] >= 0)
+        else:
+            course.end_week()
+        if week % 2 == 0:
+            since.clear()
+            assert course.window.size == 0
 
 
 def test_who_comes_late_has_the_standing_of_who_was_there(rounds: SeriesRounds) -> None:
@@ -135,9 +179,11 @@ TEXTS += (
 def taken_in(kept: KeptCourse, asked: list[str], folder: Path) -> list[int]:
     """The numbers of what one user asks."""
     (folder / "state-parts").mkdir()
-    records = pa.table({"user": ["u"] * len(asked), "query": asked})
-    kept.take_in(records, folder / "state", SeriesKey(bytes(32)), SOURCE)
-    found: list[int] = kept.course.window.tolist()
+    records, found = pa.table({"user": ["u"] * len(asked), "query": asked}), list[int]()
+    with mock.patch.object(
+        Course, "begin_week", lambda _course, pairs, _source: found.extend(pairs.tolist())
+    ):
+        kept.take_in(coded(records), folder / "state", SeriesKey(bytes(32)), SOURCE)
     return found
 
 
@@ -149,8 +195,11 @@ def kept_with(known: list[pa.Array]) -> KeptCourse:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_each_text_has_one_number(seed: int, tmp_path: Path) -> None:
-    """Wherever in memory it lies; those that are alike at a glance are told apart."""
+def test_each_text_has_one_number(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever in memory it lies; those that are alike at a glance, or share a place, are told apart."""
+    if bits := seed % 4 * 3:  # few places
+        monkeypatch.setattr(state, "_PLACES", 1 << bits)
+        monkeypatch.setattr(state, "_SHIFT", np.uint32(32 - bits))
     lots = np.random.default_rng(seed)
     order = lots.permutation(TEXTS).tolist()
     known, cuts = order[: lots.integers(1, len(order))], np.sort(lots.integers(0, len(order), 3))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tacit.errors import ParameterError
 from tacit.privacy.noise.randomness import RandomSource
 from tacit.release.execution import Holdings, cut_to, noisy_numbers, stepped
+from tacit.release.mechanisms.adaptive_holdings import each_once
 from tacit.release.schedule import LARGEST_VALUE, ONE, SeriesRounds
 from tacit.release.weights import BLOCK, spend
 
@@ -59,7 +60,7 @@ class Course:
     # of each user: saved for rounds, saved for counts
     allowances: Whole = _empty()  # noqa: RUF009
     balances: Whole = _empty()  # noqa: RUF009
-    # holdings, in the order of joining: user, item, the week; packed pairs asked since the last count
+    # holdings, in the order of joining: user, item, week; packed pairs since the last count that did not join
     owners: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     items: NDArray[np.int32] = _empty(kind=np.int32)  # noqa: RUF009
     joined: NDArray[np.uint8] = _empty(kind=np.uint8)  # noqa: RUF009
@@ -106,27 +107,29 @@ class Course:
         At most ``joining`` items join a user's set, drawn by the user's own lot among those that the user
         does not hold and that are not published. What was drawn is state: nothing refills a place later.
         """
-        if self.week >= self.rounds.weeks or self.step != self.week * self.steps_of_week:
+        if self.week >= self.rounds.weeks or self.step // self.steps_of_week != self.week:
             raise ParameterError("this series is not at the beginning of a week.")
         self.week += 1
         pairs.sort(kind="stable")  # by user; in no time where they are
-        self.window = np.concatenate([self.window, pairs]) if self.rounds.tally else self.window
         items = pairs.astype(np.int32)
-        joined = self.held[items]  # or the item is new to everybody
-        looked_up, asked = pairs[joined], np.zeros(self.held.size, np.bool_)
-        asked[items[joined]] = True
-        same = asked[self.items]
-        mine = np.sort(packed(self.owners[same], self.items[same]), kind="stable")  # of runs, one a week
-        joined[joined] = np.append(mine, -1)[np.searchsorted(mine, looked_up)] == looked_up
-        new = pairs[~joined & (self.found[items] < 0)]
-        starts = np.append(0, np.cumsum(np.bincount(new >> 32, minlength=self.allowances.size)))
-        drawn = cut_to(Holdings(starts, new.astype(np.int32), self.held.size), self.rounds.joining, source)
-        owners = np.repeat(np.arange(self.allowances.size, dtype=np.int32), np.diff(drawn.starts))
+        known = np.flatnonzero(self.held[items])  # or the item is new to everybody
+        looked_up, marks = pairs[known], np.zeros(1 << 24, np.bool_)
+        marks[_mark(looked_up >> 32, items[known])] = True
+        same = np.flatnonzero(marks[_mark(self.owners, self.items)])  # and few others
+        mine = packed(self.owners[same], self.items[same])
+        places, free = np.searchsorted(looked_up, mine), self.found[items] < 0
+        free[known[places[np.append(looked_up, -1)[places] == mine]]] = False
+        new = np.flatnonzero(free).astype(np.int32)
+        starts = np.append(0, np.cumsum(np.bincount(pairs[new] >> 32, minlength=self.allowances.size)))
+        joining = cut_to(Holdings(starts, new, pairs.size), self.rounds.joining, source).items
+        owners, items = (pairs[joining] >> 32).astype(np.int32), items[joining]
+        if self.rounds.tally:
+            self.window = np.concatenate([self.window, np.delete(pairs, joining)])
         before = self.held.copy()
-        self.held[drawn.items] = True
+        self.held[items] = True
         self._catch_up(np.flatnonzero(self.held & ~before), source)
         self.owners = np.concatenate([self.owners, owners])
-        self.items = np.concatenate([self.items, drawn.items])
+        self.items = np.concatenate([self.items, items])
         self.joined = np.concatenate([self.joined, np.full(owners.size, self.week, np.uint8)])
 
     def _catch_up(self, items: Whole, source: RandomSource) -> None:
@@ -153,9 +156,11 @@ class Course:
         q = self.round_number + 1
         self.step += 1
         self.allowances, self.found = self.allowances + ONE**2, self.found.copy()
-        own = self._values(q)[self.items]
-        ages = self.week - self.joined.astype(np.int32)
-        values = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
+        table, values = self._values(q), np.zeros(self.items.size, np.uint16)
+        for begin in range(0, self.items.size, BLOCK):
+            some = slice(begin, begin + BLOCK)
+            own, ages = table[self.items[some]], self.week - self.joined[some].astype(np.int32)
+            values[some] = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
         numbers, part = np.zeros(self.held.size, np.int64), self.rounds.part
         spend(self.owners, self.items, values, self.allowances, ONE**2, part, -1, numbers)
         numbers = noisy_numbers(numbers, self.rounds.sigma, source)
@@ -202,7 +207,7 @@ class Course:
         if self.step % self.steps_of_week:
             self.allowances = np.zeros_like(self.allowances)
             self.since = self.round_number
-        elif self.ends_with_count(self.week):
+        elif self.ends_with_count(self.step // self.steps_of_week):
             self.balances = np.zeros_like(self.balances)
             self.counted_since = self.count_number
             self.window = self.window[:0]
@@ -221,7 +226,9 @@ class Course:
         weights[self.before[:, 1] == 0] = tally.first
         values = np.zeros(self.held.size, np.uint16)
         values[chosen] = weights
-        asked = np.unique(self.window[self.found[self.window.astype(np.int32)] >= 0])
+        recent = (self.joined > self.week - tally.every) & (self.found[self.items] >= 0)
+        asked = self.window[self.found[self.window.astype(np.int32)] >= 0]
+        asked = each_once(np.append(asked, packed(self.owners[recent], self.items[recent])))
         owners, items = (asked >> 32).astype(np.int32), asked.astype(np.int32)
         self.window = self.window[:0]
         totals = np.zeros(self.held.size, np.int64)
@@ -231,8 +238,9 @@ class Course:
         self.last = numbers * LARGEST_VALUE // weights
 
     def compact(self) -> NDArray[np.bool_]:
-        """Forget items that nobody has held, once none waits for a count; which stay, by old numbers."""
+        """Forget items that nobody has held, if not few, once none waits for a count; return which stay."""
         kept = self.held | (self.found >= 0) | (self.window.size > 0)
+        kept |= np.count_nonzero(kept) * 8 >= kept.size * 7  # for the others are numbered and written anew
         if not kept.all():
             numbers = np.cumsum(kept, dtype=np.int32) - 1
             for name in ("standings", "held", "found", "words"):
@@ -256,6 +264,12 @@ class Course:
         kept = ~gone[self.owners]
         self.owners, self.items, self.joined = self.owners[kept], self.items[kept], self.joined[kept]
         self.window = self.window[~gone[self.window >> 32]]
+
+
+def _mark(users: NDArray[Any], items: NDArray[np.int32]) -> NDArray[np.uint32]:
+    """Make 24 bits of each user and item."""
+    mixed = users.astype(np.uint32) * np.uint32(0x9E3779B1) + items.view(np.uint32) * np.uint32(0x85EBCA77)
+    return np.asarray(mixed >> np.uint32(8))
 
 
 def packed(users: NDArray[Any], items: NDArray[Any]) -> Whole:

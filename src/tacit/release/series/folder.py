@@ -10,13 +10,13 @@
 
 A week goes by in this order, and whatever ends the work in between, no number is drawn twice::
 
-    take in   records join users' sets; the state is synced
-    note      in the ledger: this step, from this state, is about to be drawn
-    draw      the round or count; the state is synced         … and so for each step of the week
+    take in   records join users' sets, in memory
+    note      in the ledger: each round of the week, after this state, is about to be drawn
+    draw      the rounds; the state is synced, with what was taken in    … and so for a count
     publish   from the state alone: a hidden folder, a note of its manifest, renamed into place
 
 A step that was noted and of which no state is known is left out for every item, and what users had saved is
-taken as spent. A state that is older than the ledger says is a lost one.
+taken as spent. A state that is older than the ledger or the last published week is a lost one.
 """
 
 import fcntl
@@ -52,7 +52,7 @@ from tacit.release.preparation import Preparation, withheld
 from tacit.release.publication import Order, Release, write_release
 from tacit.release.series.course import FULL, Course, deviation_of
 from tacit.release.series.page import PAGE, render_series
-from tacit.release.series.state import KeptCourse, SeriesKey, parts_of
+from tacit.release.series.state import Coded, KeptCourse, SeriesKey, coded, parts_of
 from tacit.searchlog import check_log
 from tacit.validation import flag, moment, place
 
@@ -333,6 +333,9 @@ class _Work:
 
     def next(self, log: Path, taken: Preparation, restart: bool) -> Release:
         """Finish what is under way, then take in the log and publish its week."""
+        self.report("reading")  # first, for it takes the most memory, and what it frees is used again
+        open_ledger(self.ledger, log, None)  # refused if the data set has another
+        asked = coded(taken.read(log, ("user", "query")))
         self._open(restart)
         course = self.kept.course
         with log.open("rb") as file:
@@ -348,8 +351,8 @@ class _Work:
                 f"all {self.plan.mechanism.weeks} weeks of this series are published.",
                 "Close it (tacit series close), and open another with --after, which is a second budget.",
             )
-        open_ledger(self.ledger, log, None)  # refused if the data set has another
-        self._take_in(log, digest, taken)
+        self._take_in(asked, digest)
+        del asked  # which is large
         self._finish()
         return self._release(course.week)
 
@@ -376,10 +379,13 @@ class _Work:
                 "This is an old copy of the ledger; restore the newest.",
             )
         if self.entry.step > course.noted:
-            if self.entry.step != course.step + 1 or self.entry.mark != self.kept.mark:
+            notes = [each for each in self.ledger.chain().records if each["type"] in ("step", "issued")]
+            said = [each["type"] for each in notes if each["of"] == self.entry.number]
+            if said[-1] == "issued" or self.entry.mark != self.kept.mark:
                 raise _lost(f"its state is of step {course.noted}, and the ledger is at {self.entry.step}")
-            self.report("a step was interrupted; it is left out.")
-            course.leave_out()
+            self.report("steps were interrupted; they are left out.")
+            while course.step < self.entry.step:
+                course.leave_out()
             self.kept.write(self.path, self.key)
 
     def _start_anew(self) -> None:
@@ -392,12 +398,14 @@ class _Work:
         self.kept.course.start_anew(self.entry.step)
         self.kept.write(self.path, self.key)
 
-    def _take_in(self, log: Path, digest: str, taken: Preparation) -> None:
-        self.report("reading")
-        self.kept.take_in(taken.read(log, ("user", "query")), self.path, self.key, self.source)
+    def _take_in(self, asked: tuple[Coded, Coded], digest: str) -> None:
+        course = self.kept.course
+        late = course.step > course.week * course.steps_of_week  # steps of this week were left out
+        self.kept.take_in(asked, self.path, self.key, self.source)
         self.kept.compact()
-        self.kept.logs[digest] = self.kept.course.week
-        self.kept.write(self.path, self.key)
+        self.kept.logs[digest] = course.week
+        if late:
+            self.kept.write(self.path, self.key)
 
     def _finish(self) -> None:
         """Draw what is left of the week, and publish it if it is not."""
@@ -405,17 +413,18 @@ class _Work:
         end = course.week * course.steps_of_week
         while course.step < end:
             counting = course.step + 1 == end
-            if counting and not course.ends_with_count(course.week):
+            if not counting or course.ends_with_count(course.week):
+                self.report("counting" if counting else "drawing noise")
+                course.noted = end if counting else end - 1
+                for step in range(course.step + 1, course.noted + 1):
+                    self.ledger.note_step(self.entry, step, self.kept.mark)
+                while course.step < course.noted - counting:
+                    course.draw_round(self.source)
+                if counting:
+                    course.draw_count(self.source)
+                    self.kept.compact()
+            if course.step + 1 == end:
                 course.end_week()
-                break
-            self.report("counting" if counting else "drawing noise")
-            self.ledger.note_step(self.entry, course.step + 1, self.kept.mark)
-            course.noted = course.step + 1
-            if counting:
-                course.draw_count(self.source)
-                self.kept.compact()
-            else:
-                course.draw_round(self.source)
             self.kept.write(self.path, self.key)
         output = self._folder(course.week)
         if not output.exists():

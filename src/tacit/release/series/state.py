@@ -35,9 +35,10 @@ from tacit.release.series.course import Course, Whole
 from tacit.row_groups import encoded
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
-_MAGIC = b"tacit series 4\n"
+_MAGIC = b"tacit series 5\n"
 _KEY_BYTES = 32
 _HASH_BYTES, _SOME = 16, 1 << 16
+_PLACES, _SHIFT = 1 << 23, np.uint32(32 - 23)
 
 
 def parts_of(state: Path) -> Path:
@@ -129,6 +130,16 @@ class SeriesKey:
             ) from None
 
 
+Coded = tuple[pa.Array, NDArray[np.int32]]
+
+
+def coded(records: pa.Table) -> tuple[Coded, Coded]:
+    """Make of ``query`` and ``user`` the different texts, and which of them each record has. Secret."""
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(encoded, records.column("user"))
+        return encoded(records.column("query")), coming.result()
+
+
 @dataclass
 class KeptCourse:
     """A course with the names of what is numbered in it. Secret."""
@@ -208,25 +219,22 @@ class KeptCourse:
         mark = key.mark(io.BytesIO(file[len(_MAGIC) :]), "mark")
         return cls(Course(rounds, **plain, **stored), texts, users, logs, mark, files)
 
-    def take_in(self, asked: pa.Table, path: Path, key: SeriesKey, source: RandomSource) -> None:
-        """Begin a week with a table of ``user`` and ``query``; new texts are written meanwhile."""
+    def take_in(self, asked: tuple[Coded, Coded], path: Path, key: SeriesKey, source: RandomSource) -> None:
+        """Begin a week with what was asked; new texts are written meanwhile."""
+        (queries, what), (names, who) = asked
 
-        def people(column: pa.ChunkedArray) -> Whole:
-            names, who = encoded(column)
+        def people() -> Whole:
             numbers = self.numbers_of(hashed := key.users(names))
             self.users = np.concatenate([self.users, hashed[numbers >= len(self.users)]])
             return (numbers << 32)[who]
 
         with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(people, asked.column("user"))
-            queries, what = encoded(asked.column("query"))
-            del asked
+            coming = beside.submit(people)
             new, items = _numbered(self.texts, queries)
             words = beside.submit(words_of, new)
             pairs = coming.result()
             pairs |= items[what]
             pairs = each_once(pairs)
-            del queries, what, items, coming  # which are large
             self.texts = pa.chunked_array([*self.texts.chunks, new], pa.string())
             self.course.make_room(len(self.users), np.append(self.course.words, words.result()))
             beside.submit(self.in_files, path, "texts", self.texts, key)  # where that fails, so will the rest
@@ -234,15 +242,17 @@ class KeptCourse:
 
     def numbers_of(self, users: NDArray[np.uint64]) -> Whole:
         """Number users by their hashes, all different; new ones after those that are known."""
+        all_known, named = (each.view(np.complex128).ravel() for each in (self.users, users))  # 16 bytes each
         places, left, known = np.full(len(users), -1), np.arange(len(users)), np.arange(len(self.users))
-        slots, times = np.zeros(1 << 22, np.int32), 0
+        slots, times = np.zeros(1 << 22, np.int32), np.uint64(0)
         while known.size:  # until each of those known has had a slot for itself
-            by = np.array([1, times], np.uint64) * _ODD[0]
-            theirs, mine = (each @ by >> np.uint64(42) for each in (self.users[known], users[left]))
+            both = (each.view(np.uint64).reshape(-1, 2) for each in (all_known[known], named[left]))
+            theirs, mine = ((each[:, 0] + each[:, 1] * times) * _ODD[0] >> np.uint64(42) for each in both)
             slots[theirs] = known
-            hit = (self.users[slots[mine]] == users[left]).all(axis=1)
-            places[left[hit]] = slots[mine[hit]]
-            left, known, times = left[~hit], known[slots[theirs] != known], times + 1
+            at = slots[mine]
+            hit = (all_known[at].view(np.uint64) == named[left].view(np.uint64)).view(np.uint16) == 0x0101
+            places[left[hit]] = at[hit]
+            left, known, times = left[~hit], known[slots[theirs] != known], times + np.uint64(1)
         places[left] = len(self.users) + np.arange(left.size)
         return places
 
@@ -260,14 +270,14 @@ class KeptCourse:
 
 
 def _packed(each: Any, key: SeriesKey) -> tuple[Any, tuple[bytes, bytes]]:
-    """Encrypt numbers, or texts, compressed; with what it takes to read them."""
+    """Encrypt numbers, or texts; with what it takes to read them."""
     if isinstance(each, np.ndarray):
-        written = each.astype(np.int32) if each.dtype == np.int64 else each
-        written = written if np.array_equal(written, each) else each
+        small = each.dtype == np.int64 and -(1 << 31) <= each.min(initial=0) <= each.max(initial=0) < 1 << 31
+        written = each.astype(np.int32) if small else each
         data = np.ascontiguousarray(written).reshape(-1).view(np.uint8)
         return (written.dtype.str, each.shape, each.dtype.str), key.encrypt(data)
-    sink, zstd = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, pa.schema([("texts", pa.string())]), options=zstd) as stream:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("texts", pa.string())])) as stream:
         stream.write_table(pa.table([each], names=["texts"]), _SOME)
     return None, key.encrypt(np.frombuffer(sink.getvalue(), np.uint8))
 
@@ -276,19 +286,25 @@ def _numbered(known: pa.ChunkedArray, named: pa.Array) -> tuple[pa.Array, Whole]
     """Return new texts, and the numbers of all, which are different; those alike at a glance are compared."""
     theirs = _glances(known.chunks)
     mine = _glances([named[begin : begin + _SOME] for begin in range(0, len(named), _SOME)])
-    seen = np.zeros((2, 1 << 24), np.bool_)
-    seen[0, theirs] = seen[1, mine] = True
-    alike, alike_named = seen[1, theirs], seen[0, mine]
-    places = pc.index_in(named.filter(pa.array(alike_named)), value_set=known.filter(pa.array(alike)))
-    numbers = np.full(len(named), -1)
-    numbers[alike_named] = np.append(np.flatnonzero(alike), -1)[places.fill_null(-1)]
+    last, own = np.zeros(_PLACES, np.int32), np.arange(len(named), dtype=np.int32)
+    last[mine >> _SHIFT] = own  # what is known there is compared with it; if there are several, with all
+    numbers, open_at = np.full(len(named), -1), np.zeros(_PLACES, np.bool_)
+    open_at[mine[last[mine >> _SHIFT] != own] >> _SHIFT] = True
+    if len(named):
+        alike = mine[at := last[theirs >> _SHIFT]] == theirs
+        places, at = np.flatnonzero(alike), at[alike]
+        same = np.asarray(pc.equal(known.filter(pa.array(alike)), named.take(pa.array(at))))
+        numbers[at[same]] = places[same]
+    left, alike = np.flatnonzero(open_at[mine >> _SHIFT] & (numbers < 0)), open_at[theirs >> _SHIFT]
+    at = pc.index_in(named.take(pa.array(left)), value_set=known.filter(pa.array(alike))).fill_null(-1)
+    numbers[left] = np.append(np.flatnonzero(alike), -1)[at]
     new = numbers < 0
     numbers[new] = len(known) + np.arange(new.sum())
     return named.filter(pa.array(new)), numbers
 
 
 def _glances(chunks: list[pa.Array]) -> NDArray[np.uint32]:
-    """Make 24 bits of each text's length, first and last eight bytes; of nothing but the text."""
+    """Make 32 bits of each text's length, first and last eight bytes; of nothing but the text."""
     found = [np.zeros(0, np.uint32)]
     for texts in filter(len, chunks):
         _, offsets, data = texts.buffers()
@@ -300,5 +316,5 @@ def _glances(chunks: list[pa.Array]) -> NDArray[np.uint32]:
         own = ~np.uint64(0) >> (64 - 8 * np.minimum(sizes, 8))
         first, last = words[starts] & own, words[np.maximum(ends - 8, starts)] & own
         mixed = first * _ODD[0] + last * _ODD[1] + sizes * _ODD[2]
-        found.append((mixed >> np.uint64(40)).astype(np.uint32))
+        found.append((mixed >> np.uint64(32)).astype(np.uint32))
     return np.concatenate(found)
