@@ -60,6 +60,7 @@ def taken(command: list[str], folder: str) -> Taken:
     begun = time.perf_counter()
     (spill := Path(folder) / "spill").mkdir(exist_ok=True)
     given = {**os.environ, "TACIT_STATE": f"{folder}/state", "TMPDIR": str(spill)}
+    given.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled once, as where it is installed
     most, ended = 0, threading.Event()
 
     def watch() -> None:

@@ -54,7 +54,8 @@ def begin(log: Path, words: Sequence[str] = ()) -> None:
     if ahead:
         return
     with suppress(AttributeError):  # mallopt is of the GNU C library
-        for what, value in ((-1, 2**31 - 1), (-4, 0), (-8, 1)):  # M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX
+        # M_TRIM_THRESHOLD; M_TOP_PAD, for the heap to grow seldom; M_MMAP_MAX; M_ARENA_MAX
+        for what, value in ((-1, 2**31 - 1), (-2, 64 << 20), (-4, 0), (-8, 1)):
             import_module("ctypes").CDLL(None).mallopt(what, value)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "pandas" not in sys.modules:
