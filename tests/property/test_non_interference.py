@@ -219,8 +219,13 @@ def density_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dense part is told from the average of all pages, not of those that passed."""
     real = density.lift
 
-    def lift(shown: npt.NDArray[np.float32], read: npt.NDArray[np.float32], dense: Density) -> Lift:
-        found = real(shown, read, dense)
+    def lift(
+        shown: npt.NDArray[np.float32],
+        read: npt.NDArray[np.float32],
+        dense: Density,
+        likeness: npt.NDArray[np.float32],
+    ) -> Lift:
+        found = real(shown, read, dense, likeness)
         average = unit_rows(opened[0]._index.bags.senses).mean(axis=0) - read.mean(axis=0)
         return replace(
             found, values=found.values - 20 * shown @ average if found.values.any() else found.values

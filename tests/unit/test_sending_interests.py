@@ -286,14 +286,33 @@ def test_density_grows_as_pages_come_as_if_all_came_at_once() -> None:
     np.testing.assert_allclose(grown.values, whole.values, atol=1e-5)
 
 
-def test_density_is_the_mean_likeness_of_the_eight_nearest_pages() -> None:
+def test_density_is_the_mean_likeness_of_the_eight_nearest_pages_over_a_background() -> None:
     history, density = Bags(load_word_table()), Density()
-    rows = np.random.default_rng(3).normal(size=(300, 100)).astype(np.float32)
+    rows = np.random.default_rng(3).normal(0.5, size=(300, 100)).astype(np.float32)
     history.senses, history.squares = rows, np.ones(300, np.float32)
     density.refresh(history)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    background = 0.7 * (rows @ rows.T).mean(axis=1)
+    assert background.min() > 0.04
     alike = rows @ rows.T - 9 * np.eye(300)
-    np.testing.assert_allclose(density.values, np.sort(alike, axis=1)[:, -8:].mean(axis=1), atol=1e-5)
+    expected = np.sort(alike, axis=1)[:, -8:].mean(axis=1) - background
+    np.testing.assert_allclose(density.values, expected, atol=1e-5)
+
+
+def test_a_page_that_is_somewhat_like_everything_is_in_no_dense_part() -> None:
+    """What a page shares with the whole history is its background rate."""
+    random = np.random.default_rng(4)
+    common, kind = np.eye(80, dtype=np.float32)[:2]
+    anything = random.normal(size=(120, 80)) / 9 + 1.2 * common
+    alike = random.normal(size=(12, 80)) / 9 + 1.2 * kind
+    history, density = Bags(load_word_table()), Density()
+    history.senses, history.squares = (
+        np.vstack((anything, alike)).astype(np.float32),
+        np.ones(132, np.float32),
+    )
+    density.refresh(history)
+    assert density._top.mean(axis=1)[:120].max() > density._top.mean(axis=1)[120:].min()
+    assert density.values[:120].max() < density.values[120:].min()
 
 
 @pytest.mark.parametrize("others_are_near", [False, True])
@@ -315,7 +334,7 @@ def test_the_dense_part_speaks_only_where_it_is_nearer_to_the_results_than_the_r
     history.squares = np.ones(75, np.float32)
     density = Density()
     density.refresh(history)
-    values = lift(results, history.senses, density).values
+    values = lift(results, history.senses, density, np.maximum(0, results @ results.T)).values
     if others_are_near:
         assert not values.any()
     else:
@@ -350,6 +369,14 @@ def test_pages_without_the_querys_words_raise_results_like_them() -> None:
     read = Bags.of_texts(table, [text.replace("chain", "") for text in history])
     attended = attention.attend("chain", Bags.of_texts(table, results), read, density)
     assert set(attention.order(attended)[:5].tolist()) == set(range(10, 15))
+    # A result that says nothing of it rises with those whose words it shares, though these have no vectors.
+    named = [f"{text} Zyxgear" for text in results[10:]]
+    others = [f"{text} Qwertzel" for text in results[:10]]
+    shown = ["Chain Qwertzel", *others, "Chain Zyxgear", *named]
+    attended = attention.attend("chain", Bags.of_texts(table, shown), read, Density())
+    assert attended.lift is not None
+    assert attended.lift.values[11] > 1 > 0 > attended.lift.values[0]
+    assert attention.order(attended).tolist().index(11) < 7
 
 
 def test_ingredients_are_no_interest() -> None:

@@ -128,8 +128,9 @@ class Attention:
                 if density is None:
                     return attended
                 density.refresh(history)
-                shown, read = self._directions(results), self._directions(history, density.begin)
-                return replace(attended, lift=lift(shown, read, density))
+                shown, likeness = self._compared(results)
+                read = self._directions(history, density.begin)
+                return replace(attended, lift=lift(shown, read, density, likeness))
             finally:
                 self._slot[results.words] = 0
                 self._average[results.words] = 0
@@ -160,9 +161,20 @@ class Attention:
             value = value + (1 - attended.evidence) * attended.lift.values
         return np.argsort(-value, kind="stable")
 
-    def _directions(self, bags: Bags, begin: int = 0) -> _Float32:
+    def _directions(self, bags: Bags, begin: int) -> _Float32:
         places = np.arange(begin, len(bags))
         return self._without_query(bags, places, *self._found(bags, places))[1]
+
+    def _compared(self, results: Bags) -> tuple[_Float32, _Float32]:
+        """Directions of the results, and how alike each two are: cos of vectors, if positive, + of words."""
+        every = np.arange(len(results))
+        lengths, shown = self._without_query(results, every, *self._found(results, every))
+        likeness = np.maximum(0, shown @ shown.T)
+        add_overlap(
+            results.offsets[:-1], results.offsets[1:], results.words, results.weights,
+            lengths, self._slot, *self._postings(results, lengths), likeness,
+        )  # fmt: skip
+        return shown, likeness
 
     def _attend(self, words: QueryWords, results: Bags, history: Bags) -> Attended:
         chosen = self.parameters

@@ -5,17 +5,19 @@ are alike and some of the results are like them. Vectors here are sums of words'
 (:meth:`tacit.text.vectors.WordTable.units`) weighted by ``(1 + ln tf) idf``, without the query's words; C is
 their cosine. For results d and pages h::
 
-    density[h] = mean of the 8 largest C[h, other pages]           (kept a page, updated as pages come)
+    density[h] = (mean of the 8 largest C[h, other pages] - 0.7 mean of C[h, :])+       (kept a page)
     r[h]       = mean of the 8 largest C[:, h]+
     u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift       = gate * 30 (1 + N + N^2 + N^3)(g - mean g),    gate = clip((z - 0.28) / 0.04, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.55
+    lift       = gate * 15 (1 + A + A^2 + ... + A^8)(g - mean g),  gate = clip((z - 0.22) / 0.08, 0, 1)
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.42
 
-N hands a result the weighted mean of the 5 results most like it (by the square of their cosine): results of
-one meaning rise together, also those that say little. The gate keeps a history quiet that has nothing dense
+A page that is somewhat like everything has many near ones by chance: what it has in common with the history
+as a whole is its background rate. A joins each result to the 5 most like it by vectors and by words (cosines
+added, both ways), divided by the roots of what either end is joined to in all: results of one meaning rise
+together, also those that say little. The gate keeps a history quiet that has nothing dense
 near the results: similarity to single pages finds something for any query, and moves it for nothing. The
-pages that speak must be a third nearer to these results than the history is as a whole, and there must be
+pages that speak must be a quarter nearer to these results than the history is as a whole, and there must be
 several of a kind: in a short history nothing is.
 """
 
@@ -32,9 +34,10 @@ _Float32 = npt.NDArray[np.float32]
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
 _LIKE, _RESULTS, _PAGES = 8, 8, 15
-_POWER, _STRENGTH = 10, 30.0
-_GATE, _WIDTH, _DENSE = 0.28, 0.04, 0.55
-_ALIKE, _HANDED = 5, 3
+_BACKGROUND = 0.7
+_POWER, _STRENGTH = 10, 15.0
+_GATE, _WIDTH, _DENSE = 0.22, 0.08, 0.42
+_ALIKE, _HANDED = 5, 8
 _CHUNK = 128
 
 
@@ -56,6 +59,8 @@ class Density:
         self.begin = 0
         """The place in the history of the first page that counts."""
         self._top: _Float32 = np.empty((0, _LIKE), np.float32)
+        self._whole: _Float32 = np.empty(0, np.float32)
+        """How like each page is to all."""
 
     def __len__(self) -> int:
         return self.begin + len(self._top)
@@ -69,6 +74,7 @@ class Density:
             rows = unit_rows(history.senses[self.begin :])
             while len(self) < len(history):
                 self._extend(rows[: len(self._top) + _CHUNK])
+            self._whole = rows @ rows.mean(axis=0)
 
     def _extend(self, rows: _Float32) -> None:
         known = len(self._top)
@@ -84,13 +90,13 @@ class Density:
     @property
     def values(self) -> _Float32:
         """density[h] of each page that counts."""
-        means: _Float32 = np.maximum(0, self._top).mean(axis=1)
-        return means
+        near: _Float32 = np.maximum(0, self._top).mean(axis=1)
+        return np.maximum(0, near - np.float32(_BACKGROUND) * self._whole)
 
 
-def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
+def lift(shown: _Float32, read: _Float32, density: Density, likeness: _Float32) -> Lift:
     """Compute how far the results shown move, from their directions and those of the pages read, without the
-    query's words."""
+    query's words, and from how alike the results are."""
     nothing = Lift(np.zeros(len(shown), np.float32), np.empty(0, np.int64), np.empty(0, np.float32))
     if len(shown) < 2 or len(read) < 2:
         return nothing
@@ -111,17 +117,19 @@ def lift(shown: _Float32, read: _Float32, density: Density) -> Lift:
     gate = min(1.0, max(0.0, (z - _GATE) / _WIDTH))
     if gate == 0:
         return nothing
-    values = gate * _STRENGTH * _handed_on(near - near.mean(), shown)
+    values = gate * _STRENGTH * _handed_on(near - near.mean(), likeness)
     return Lift((values - values.mean()).astype(np.float32), density.begin + best, weights)
 
 
-def _handed_on(values: _Float32, shown: _Float32) -> _Float32:
+def _handed_on(values: _Float32, likeness: _Float32) -> _Float32:
     """Values with what the results most like each one have, handed on from one to the next."""
-    alike = np.maximum(0, shown @ shown.T)
+    alike = likeness.copy()
     np.fill_diagonal(alike, 0)
     least = np.partition(alike, -min(_ALIKE, len(alike)), axis=1)[:, -min(_ALIKE, len(alike)), None]
-    alike = np.where(alike >= least, alike, 0) ** 2
-    alike /= np.maximum(1e-6, alike.sum(axis=1, keepdims=True))
+    alike = np.where(alike >= least, alike, 0)
+    alike += alike.T
+    joined = np.sqrt(np.maximum(1e-6, alike.sum(axis=1)))
+    alike /= joined[:, None] * joined
     total = handed = values
     for _ in range(_HANDED):
         handed = alike @ handed
