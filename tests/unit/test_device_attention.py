@@ -101,6 +101,16 @@ def test_words_and_vectors_are_compared_as_defined() -> None:
     assert np.allclose(attended.attention, excess / (excess.sum() + 22), atol=1e-4)
 
 
+def test_results_are_compared_among_themselves_by_vectors_and_by_words() -> None:
+    texts = [*RESULTS, DOG, SHIP]
+    attention = Attention(TABLE, AttentionParameters(vector=1.0, faint=0.0))
+    with attention._marked("beagle"):
+        shown, likeness = attention._compared(bags(*texts))
+    assert np.allclose(likeness, attention.attend("beagle", bags(*texts), bags(*texts)).similarity, atol=1e-5)
+    assert np.allclose(np.linalg.norm(shown, axis=1), 1, atol=1e-5)
+    assert likeness[1, 3] > 0.3 + likeness[1, 4]
+
+
 def test_a_long_history_is_searched_for_candidates_without_loss() -> None:
     history = [*OTHER * 50, DOG, *OTHER * 50]
     few = Attention(TABLE, AttentionParameters(candidates=16))

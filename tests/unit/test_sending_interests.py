@@ -341,6 +341,39 @@ def test_the_dense_part_speaks_only_where_it_is_nearer_to_the_results_than_the_r
         assert values[:10].mean() > 1 > 0 > values[10:].mean()
 
 
+def test_results_are_lifted_as_defined() -> None:
+    """The formulas of the module, written out."""
+    random = np.random.default_rng(6)
+    kind = np.eye(30)[0]
+    rows = [random.normal(size=(count, 30)) / 6 + share * kind for count, share in ((20, 1), (60, 0))]
+    history, density = Bags(load_word_table()), Density()
+    history.senses = np.vstack(rows).astype(np.float32)
+    history.senses /= np.linalg.norm(history.senses, axis=1, keepdims=True)
+    history.squares = np.ones(80, np.float32)
+    shown = np.vstack((random.normal(size=(12, 30)) / 6 + 0.4 * kind, random.normal(size=(12, 30)) / 6))
+    shown = (shown / np.linalg.norm(shown, axis=1, keepdims=True)).astype(np.float32)
+    likeness = np.abs(random.normal(size=(24, 24))).astype(np.float32)
+    likeness = likeness + likeness.T
+    density.refresh(history)
+    found = lift(shown, history.senses, density, likeness.copy())
+
+    alike = shown @ history.senses.T
+    relevance = np.sort(np.maximum(0, alike), axis=0)[-8:].mean(axis=0)
+    score = (density.values / density.values.max()) ** 10 * relevance**2
+    weights = np.where(score >= np.sort(score)[-15], score, 0)
+    weights /= weights.sum()
+    near = alike @ weights - alike.mean(axis=1)
+    gate = (np.log(weights @ relevance / relevance.mean()) - 0.22) / 0.08
+    assert gate > 1
+    np.fill_diagonal(likeness, 0)
+    joined = np.where(likeness >= np.sort(likeness, axis=1)[:, [-5]], likeness, 0)
+    joined = joined + joined.T
+    joined = joined / np.sqrt(np.outer(joined.sum(axis=0), joined.sum(axis=1)))
+    handed = sum(np.linalg.matrix_power(joined, power) for power in range(9)) @ (near - near.mean())
+    np.testing.assert_allclose(found.values, 15 * (handed - handed.mean()), atol=1e-3)
+    assert found.pages.tolist() == np.flatnonzero(weights).tolist()
+
+
 def test_pages_without_the_querys_words_raise_results_like_them() -> None:
     history = [
         f"{one} {other}"

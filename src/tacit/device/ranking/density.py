@@ -10,7 +10,7 @@ their cosine. For results d and pages h::
     u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
     lift       = gate * 15 (1 + A + A^2 + ... + A^8)(g - mean g),  gate = clip((z - 0.22) / 0.08, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.42
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.40
 
 A page that is somewhat like everything has many near ones by chance: what it has in common with the history
 as a whole is its background rate. A joins each result to the 5 most like it by vectors and by words (cosines
@@ -36,7 +36,7 @@ WINDOW = 2_048
 _LIKE, _RESULTS, _PAGES = 8, 8, 15
 _BACKGROUND = 0.7
 _POWER, _STRENGTH = 10, 15.0
-_GATE, _WIDTH, _DENSE = 0.22, 0.08, 0.42
+_GATE, _WIDTH, _DENSE = 0.22, 0.08, 0.40
 _ALIKE, _HANDED = 5, 8
 _CHUNK = 128
 
