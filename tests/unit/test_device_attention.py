@@ -12,6 +12,7 @@ from tests.realdata import shared_data
 
 from tacit.device.profile.arrays import Bags
 from tacit.device.ranking.attention import Attention, AttentionParameters
+from tacit.device.ranking.density import Density
 from tacit.evaluate.cases import load_ambient, precision_of
 from tacit.text.vectors import load_word_table
 
@@ -109,6 +110,23 @@ def test_results_are_compared_among_themselves_by_vectors_and_by_words() -> None
     assert np.allclose(likeness, attention.attend("beagle", bags(*texts), bags(*texts)).similarity, atol=1e-5)
     assert np.allclose(np.linalg.norm(shown, axis=1), 1, atol=1e-5)
     assert likeness[1, 3] > 0.3 + likeness[1, 4]
+
+
+def test_results_most_like_one_that_was_meant_rise_with_it() -> None:
+    """Half of a score is handed on, half of that to the next, and so on."""
+    results = [RESULTS[0], "Beagle Zyxgear shop", RESULTS[1], "Beagle: Zyxgear leads for a dog and puppy"]
+    attention, history = Attention(TABLE), bags(DOG, *OTHER)
+    alone = attention.attend("beagle", bags(*results), history)
+    attended = attention.attend("beagle", bags(*results), history, Density())
+    assert attention.order(alone).tolist()[2:] == [0, 1]
+    assert attention.order(attended).tolist()[2:] == [1, 0]
+    with attention._marked("beagle"):
+        alike = attention._compared(bags(*results))[1] * (1 - np.eye(4))
+    joined = 2 * alike  # fewer than five: each is joined to all
+    joined /= np.sqrt(np.outer(joined.sum(axis=0), joined.sum(axis=1)))
+    handed = sum(np.linalg.matrix_power(joined / 2, power) for power in range(9))
+    expected = handed @ (alone.scores - alone.scores.mean())
+    assert np.allclose(attended.scores, expected, atol=1e-5)
 
 
 def test_a_long_history_is_searched_for_candidates_without_loss() -> None:

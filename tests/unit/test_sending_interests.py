@@ -292,8 +292,8 @@ def test_density_is_the_mean_likeness_of_the_eight_nearest_pages_over_a_backgrou
     history.senses, history.squares = rows, np.ones(300, np.float32)
     density.refresh(history)
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    background = 0.7 * (rows @ rows.T).mean(axis=1)
-    assert background.min() > 0.04
+    background = np.sort(rows @ rows[::2].T, axis=1)[:, 15]
+    assert background.mean() > 0.05
     alike = rows @ rows.T - 9 * np.eye(300)
     expected = np.sort(alike, axis=1)[:, -8:].mean(axis=1) - background
     np.testing.assert_allclose(density.values, expected, atol=1e-5)
@@ -363,7 +363,7 @@ def test_results_are_lifted_as_defined() -> None:
     weights = np.where(score >= np.sort(score)[-15], score, 0)
     weights /= weights.sum()
     near = alike @ weights - alike.mean(axis=1)
-    gate = (np.log(weights @ relevance / relevance.mean()) - 0.22) / 0.08
+    gate = (np.log(weights @ relevance / relevance.mean()) - 0.25) / 0.08
     assert gate > 1
     np.fill_diagonal(likeness, 0)
     joined = np.where(likeness >= np.sort(likeness, axis=1)[:, [-5]], likeness, 0)

@@ -9,6 +9,8 @@ and a query q::
     w[h]    = exp(r[h] / tau) / (sum of exp(r / tau) + n exp(rho / tau))
     s[d]    = sum of w[h] C[d, h];   order by  lam s[d] - ln(rank in the engine's order + kappa)
 
+s is handed on to the results most like d, half of it each time (A of :mod:`tacit.device.ranking.density`).
+
 A text's vector is the sum of its words' directions as they weigh; a faint likeness of
 two vectors says nothing (c). cov(q, h) is the weighted share of the query's words that occur in h. The second
 term of the denominator is a *null document*, the gate that keeps a history without evidence from moving
@@ -31,7 +33,7 @@ from tacit.device.loops.kernels import add_overlap
 from tacit.device.profile.arrays import Bags, row_sums
 from tacit.device.profile.history import ClickedPage
 from tacit.device.profile.store import ProfileStore
-from tacit.device.ranking.density import Density, Lift, lift
+from tacit.device.ranking.density import Density, Lift, handed_on, lift
 from tacit.errors import InputError
 from tacit.retrieval.people_topics import unit_rows
 from tacit.text.vectors import BUCKETS, WordTable, plural_forms
@@ -41,6 +43,8 @@ _Int64 = npt.NDArray[np.int64]
 
 _LARGEST_TO_MEAN = 3.0
 """About how much larger the largest similarities to a document are than the mean over all results."""
+_KEPT = 0.5
+"""The share of its score that a result hands on to those most like it."""
 _HEARD = 0.01
 """The share of the attention below which a history is not heard: nothing moves that no page explains."""
 
@@ -121,7 +125,8 @@ class Attention:
     def attend(
         self, query: str | QueryWords, results: Bags, history: Bags, density: Density | None = None
     ) -> Attended:
-        """Weigh the history by the query and its results; with ``density``, its dense part helps too."""
+        """Weigh the history by the query and its results; with ``density``, its dense part helps too, and
+        results of one meaning rise together."""
         with self._marked(query) as words:
             try:
                 attended = self._attend(words, results, history)
@@ -130,7 +135,8 @@ class Attention:
                 density.refresh(history)
                 shown, likeness = self._compared(results)
                 read = self._directions(history, density.begin)
-                return replace(attended, lift=lift(shown, read, density, likeness))
+                scores = handed_on(attended.scores, likeness, _KEPT) if len(results) else attended.scores
+                return replace(attended, scores=scores, lift=lift(shown, read, density, likeness))
             finally:
                 self._slot[results.words] = 0
                 self._average[results.words] = 0

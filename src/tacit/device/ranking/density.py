@@ -5,20 +5,21 @@ are alike and some of the results are like them. Vectors here are sums of words'
 (:meth:`tacit.text.vectors.WordTable.units`) weighted by ``(1 + ln tf) idf``, without the query's words; C is
 their cosine. For results d and pages h::
 
-    density[h] = (mean of the 8 largest C[h, other pages] - 0.7 mean of C[h, :])+       (kept a page)
+    density[h] = (mean of the 8 largest C[h, other pages] - lowest tenth of C[h, :])+       (kept a page)
     r[h]       = mean of the 8 largest C[:, h]+
     u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
-    lift       = gate * 15 (1 + A + A^2 + ... + A^8)(g - mean g),  gate = clip((z - 0.22) / 0.08, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.40
+    lift       = gate * 15 (1 + A + A^2 + ... + A^8)(g - mean g),  gate = clip((z - 0.25) / 0.08, 0, 1)
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.52
 
-A page that is somewhat like everything has many near ones by chance: what it has in common with the history
-as a whole is its background rate. A joins each result to the 5 most like it by vectors and by words (cosines
+A page that is somewhat like everything has many near ones by chance: what it has in common with nine tenths
+of the history (of one or two hundred of its pages, evenly spread) is its background rate; an interest that
+fills half of a history is not. A joins each result to the 5 most like it by vectors and by words (cosines
 added, both ways), divided by the roots of what either end is joined to in all: results of one meaning rise
-together, also those that say little. The gate keeps a history quiet that has nothing dense
-near the results: similarity to single pages finds something for any query, and moves it for nothing. The
-pages that speak must be a quarter nearer to these results than the history is as a whole, and there must be
-several of a kind: in a short history nothing is.
+together, also those that say little. The gate keeps a history quiet that has nothing dense near the results:
+similarity to single pages finds something for any query, and moves it for nothing. The pages that speak must
+be a quarter nearer to these results than the history is as a whole, and there must be several of a kind: in a
+short history nothing is.
 """
 
 from dataclasses import dataclass
@@ -34,9 +35,9 @@ _Float32 = npt.NDArray[np.float32]
 WINDOW = 2_048
 """So many of the latest pages are asked: their number bounds the time of a search."""
 _LIKE, _RESULTS, _PAGES = 8, 8, 15
-_BACKGROUND = 0.7
+_SPREAD = 128
 _POWER, _STRENGTH = 10, 15.0
-_GATE, _WIDTH, _DENSE = 0.22, 0.08, 0.40
+_GATE, _WIDTH, _DENSE = 0.25, 0.08, 0.52
 _ALIKE, _HANDED = 5, 8
 _CHUNK = 128
 
@@ -59,8 +60,8 @@ class Density:
         self.begin = 0
         """The place in the history of the first page that counts."""
         self._top: _Float32 = np.empty((0, _LIKE), np.float32)
-        self._whole: _Float32 = np.empty(0, np.float32)
-        """How like each page is to all."""
+        self._background: _Float32 = np.empty(0, np.float32)
+        """How like each page is to nine tenths of all, at least."""
 
     def __len__(self) -> int:
         return self.begin + len(self._top)
@@ -74,7 +75,9 @@ class Density:
             rows = unit_rows(history.senses[self.begin :])
             while len(self) < len(history):
                 self._extend(rows[: len(self._top) + _CHUNK])
-            self._whole = rows @ rows.mean(axis=0)
+            alike = rows @ rows[:: max(1, len(rows) // _SPREAD)].T
+            tenth = alike.shape[1] // 10
+            self._background = np.partition(alike, tenth, axis=1)[:, tenth]
 
     def _extend(self, rows: _Float32) -> None:
         known = len(self._top)
@@ -91,7 +94,8 @@ class Density:
     def values(self) -> _Float32:
         """density[h] of each page that counts."""
         near: _Float32 = np.maximum(0, self._top).mean(axis=1)
-        return np.maximum(0, near - np.float32(_BACKGROUND) * self._whole)
+        above: _Float32 = np.maximum(0, near - self._background)
+        return above
 
 
 def lift(shown: _Float32, read: _Float32, density: Density, likeness: _Float32) -> Lift:
@@ -117,20 +121,22 @@ def lift(shown: _Float32, read: _Float32, density: Density, likeness: _Float32) 
     gate = min(1.0, max(0.0, (z - _GATE) / _WIDTH))
     if gate == 0:
         return nothing
-    values = gate * _STRENGTH * _handed_on(near - near.mean(), likeness)
+    values = gate * _STRENGTH * handed_on(near, likeness)
     return Lift((values - values.mean()).astype(np.float32), density.begin + best, weights)
 
 
-def _handed_on(values: _Float32, likeness: _Float32) -> _Float32:
-    """Values with what the results most like each one have, handed on from one to the next."""
+def handed_on(values: _Float32, likeness: _Float32, kept: float = 1.0) -> _Float32:
+    """Values against their mean, with what the results most like each one have, of which a share is kept
+    whenever it is handed on to the next."""
     alike = likeness.copy()
     np.fill_diagonal(alike, 0)
     least = np.partition(alike, -min(_ALIKE, len(alike)), axis=1)[:, -min(_ALIKE, len(alike)), None]
     alike = np.where(alike >= least, alike, 0)
     alike += alike.T
     joined = np.sqrt(np.maximum(1e-6, alike.sum(axis=1)))
-    alike /= joined[:, None] * joined
-    total = handed = values
+    alike *= np.float32(kept) / (joined[:, None] * joined)
+    total: _Float32 = values - values.mean()
+    handed = total
     for _ in range(_HANDED):
         handed = alike @ handed
         total = total + handed
