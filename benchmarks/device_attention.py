@@ -26,6 +26,11 @@ from tacit.retrieval import people_topics
 from tacit.text.vectors import load_word_table, plural_forms
 
 NEAREST, FEWEST = 0.5, 25
+PLACES = (
+    *("- YouTube", "| Official Site", "- Wikipedia", "- Reddit", "- Amazon.co.uk", "Login", "- BBC News"),
+    *("Home Page", "- Google Search", "| Facebook", "- Free Download", "- Online Shop", "- The Guardian"),
+    *[""] * 8,
+)
 Pools = dict[str, list[Page]]
 
 
@@ -66,13 +71,19 @@ def without_words(
             yield HistoryCase(query, asked, meaning, ambient.results[query], history, relevant)
 
 
-def specimens(ambient: Ambient) -> Iterator[HistoryCase]:
-    """Histories of the people of ``specimens``, none of whose pages is about these queries."""
+def specimens(ambient: Ambient, titles: bool = False) -> Iterator[HistoryCase]:
+    """Histories of the people of ``specimens``, none of whose pages is about these queries; or titles alone,
+    many of which say where the page was, as browsers keep them."""
     for path in sorted((Path(__file__).parent / "specimens").glob("*.txt")):
         lines = [
             line.split(" | ") for line in path.read_text("utf-8").splitlines() if line.startswith("page | ")
         ]
-        pages = [{"id": f"p{n}", "url": "", "title": p[1], "snippet": p[-1]} for n, p in enumerate(lines)]
+        choice, pages = random.Random(path.stem), list[Page]()
+        for number, (_, title, *rest) in enumerate(lines):
+            if titles:
+                title, rest = f"{title} {choice.choice(PLACES)}", []
+            text = "" if not rest or rest[-1].startswith("https://") else rest[-1]
+            pages.append({"id": f"p{number}", "url": "", "title": title, "snippet": text})
         for query, asked in ambient.queries.items() if pages else ():
             for meaning in ambient.meanings_of(query):
                 found = ambient.results[query]
@@ -114,6 +125,7 @@ def main() -> None:
         show(name, list(without_words(ambient, pools, about, size)), ranking)
     show("20 of 200 about something else", list(without_words(ambient, pools, 20, 200, meant=False)), ranking)
     show("everyday people who read about none of it", list(specimens(ambient)), ranking)
+    show("the same by titles alone", list(specimens(ambient, titles=True)), ranking)
 
 
 if __name__ == "__main__":

@@ -374,6 +374,19 @@ def test_results_are_lifted_as_defined() -> None:
     assert found.pages.tolist() == np.flatnonzero(weights).tolist()
 
 
+def test_titles_that_end_as_many_do_are_no_dense_part() -> None:
+    """Any results are near to what stands on every second page of the web."""
+    lines = (SPECIMENS / "shopkeeper.txt").read_text("utf-8").splitlines()
+    titles = [line.split(" | ")[1] for line in lines if line.startswith("page | ")]
+    ends = ("Official Site", "Online Shop", "Home Page", "Free Download", "Login", "YouTube")
+    read = [f"{title} - {ends[number % 6]}" for number, title in enumerate(titles)]
+    some = [f"Aida {word} official web site, online login" for word in ("opera", "cruise", "hair", "boat")]
+    some += [f"Aida {word} written in verse by a king" for word in ("song", "legend", "tale", "play")]
+    table, density = load_word_table(), Density()
+    attended = Attention(table).attend("aida", *(Bags.of_texts(table, x) for x in (some, read)), density)
+    assert attended.lift is not None and not attended.lift.values.any()
+
+
 def test_pages_without_the_querys_words_raise_results_like_them() -> None:
     history = [
         f"{one} {other}"

@@ -10,7 +10,7 @@ their cosine. For results d and pages h::
     u[h]       = (density[h] / largest density)^10 r[h]^2;         w = u over its 15 largest, normalised
     g[d]       = sum of w[h] C[d, h] - mean of C[d, :]
     lift       = gate * 15 (1 + A + A^2 + ... + A^8)(g - mean g),  gate = clip((z - 0.25) / 0.08, 0, 1)
-    z          = ln(sum of w[h] r[h] / mean r);    no lift where the largest density is below 0.52
+    z          = ln(sum of w[h] r[h] / mean r);    no lift where the sum of w[h] density[h] is below 0.6
 
 A page that is somewhat like everything has many near ones by chance: what it has in common with nine tenths
 of the history (of one or two hundred of its pages, evenly spread) is its background rate; an interest that
@@ -19,7 +19,7 @@ added, both ways), divided by the roots of what either end is joined to in all: 
 together, also those that say little. The gate keeps a history quiet that has nothing dense near the results:
 similarity to single pages finds something for any query, and moves it for nothing. The pages that speak must
 be a quarter nearer to these results than the history is as a whole, and there must be several of a kind: in a
-short history nothing is.
+short history few are. Titles that end as many do (*Official Site*), which any results are near to, are not.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ WINDOW = 2_048
 _LIKE, _RESULTS, _PAGES = 8, 8, 15
 _SPREAD = 128
 _POWER, _STRENGTH = 10, 15.0
-_GATE, _WIDTH, _DENSE = 0.25, 0.08, 0.52
+_GATE, _WIDTH, _DENSE = 0.25, 0.08, 0.6
 _ALIKE, _HANDED = 5, 8
 _CHUNK = 128
 
@@ -108,13 +108,13 @@ def lift(shown: _Float32, read: _Float32, density: Density, likeness: _Float32) 
     most = min(_RESULTS, len(shown))
     relevance = np.maximum(0, np.partition(alike, -most, axis=0)[-most:]).mean(axis=0)
     dense = density.values
-    if dense.max() < _DENSE:
-        return nothing
-    score = (dense / float(dense.max())) ** _POWER * relevance**2
+    score = (dense / max(float(dense.max()), 1e-6)) ** _POWER * relevance**2
     best = np.sort(np.argsort(-score, kind="stable")[:_PAGES])
     if not score[best].sum() > 0:
         return nothing
     weights = (score[best] / score[best].sum()).astype(np.float32)
+    if weights @ dense[best] < _DENSE:
+        return nothing
     towards = (weights @ read[best] - read.mean(axis=0)).astype(np.float32)
     near = shown @ towards
     z = float(np.log(weights @ relevance[best] / max(float(relevance.mean()), 1e-6)))
