@@ -22,7 +22,7 @@ ahead: dict[tuple[Path, int], Future[list[Any]]] = {}
 numbered: list[Future[dict[tuple[int, ...], Any]]] = []
 """The texts of what was read, numbered (:func:`tacit.row_groups.number_texts`), where that was begun."""
 
-_NUMBERS_ALL = (["release", "adaptive"],)
+_NUMBERS_ALL = (["release", "adaptive"], ["series", "next"])
 
 
 def named_log(words: Sequence[str]) -> Path | None:
@@ -74,7 +74,8 @@ def begin(log: Path, words: Sequence[str] = ()) -> None:
                 ahead[log, group] = workers.submit(read_group, log, metadata, group, COLUMNS)
             if words[:2] in _NUMBERS_ALL:
                 sorting = [workers.submit(_by_length, read) for read in ahead.values()]
-                numbered.append(workers.submit(_number, [*ahead.values()], sorting))
+                for column, parts in (("user", []), ("query", sorting)):
+                    numbered.append(workers.submit(_number, column, [*ahead.values()], parts))
             workers.shutdown(wait=False)  # when all is done
 
 
@@ -84,11 +85,13 @@ def _by_length(read: Future[list[Any]]) -> list[Any]:
     return [ByLength.of(batch.column("query").dictionary) for batch in read.result()]
 
 
-def _number(read: list[Future[list[Any]]], sorting: list[Future[list[Any]]]) -> dict[tuple[int, ...], Any]:
+def _number(
+    column: str, read: list[Future[list[Any]]], sorting: list[Future[list[Any]]]
+) -> dict[tuple[int, ...], Any]:
     from tacit.row_groups import number_texts
 
     batches, parts = ([each for group in some for each in group.result()] for some in (read, sorting))
-    return number_texts(batches, parts)
+    return number_texts([batch.column(column) for batch in batches], parts)
 
 
 def forget() -> None:

@@ -64,21 +64,17 @@ def encoded(texts: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     """The different texts, and which of them each is."""
     if texts.type != TEXTS:
         texts = pa.chunked_array([chunk.dictionary_encode() for chunk in texts.chunks], TEXTS)
-    begun = numbered[0].result() if numbered else {}
-    _, known, which = begun.pop(_places(texts), None) or (texts, *different(_known(texts)))
+    places = _places(texts)
+    ahead = next((begun for each in numbered if (begun := each.result().pop(places, None))), None)
+    _, known, which = ahead or (texts, *different(_known(texts)))
     return only_used(known, _codes(texts, which))
 
 
-def number_texts(
-    batches: Sequence[pa.RecordBatch], sorted_queries: Sequence[ByLength]
-) -> dict[tuple[int, ...], Any]:
-    """Number the texts of some columns ahead, each by where its dictionaries are."""
-    found = {}
-    for name in ("user", "query") if batches else ():
-        texts = pa.chunked_array([batch.column(name) for batch in batches])
-        parts = sorted_queries if name == "query" else [ByLength.of(_known(texts))]
-        found[_places(texts)] = (texts, *_alike(parts))  # held, so that their place stays theirs
-    return found
+def number_texts(chunks: Sequence[Any], parts: Sequence[ByLength] = ()) -> dict[tuple[int, ...], Any]:
+    """Number texts ahead, of which the dictionaries are by length already or not; by where these are."""
+    texts = pa.chunked_array(chunks, TEXTS)
+    found = (texts, *_alike(parts or [ByLength.of(_known(texts))]))  # held, so that their place stays theirs
+    return {_places(texts): found}
 
 
 def _places(texts: pa.ChunkedArray) -> tuple[int, ...]:

@@ -3,7 +3,9 @@
 All is in 64-bit integers: values are at most 255·64 < 2^14, so v²·2^32 < 2^60, and 2^31 items sum below 2^59.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,13 @@ def blocks(starts: Whole) -> Iterator[tuple[slice, slice, Whole]]:
         end = min(max(user + 1, end), users)
         yield slice(user, end), slice(starts[user], starts[end]), np.diff(starts[user : end + 1])
         user = end
+
+
+def in_blocks(work: Callable[[slice], None], size: int) -> None:
+    """Do work on so many rows, some at a time, so that what lies beside the result stays small."""
+    some = [slice(begin, begin + BLOCK) for begin in range(0, size, BLOCK)]
+    with ThreadPoolExecutor() as workers:
+        deque((workers.map if len(some) > 1 else map)(work, some), maxlen=0)
 
 
 def sums_by_user(numbers: Whole, sizes: Whole) -> Whole:

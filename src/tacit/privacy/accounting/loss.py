@@ -60,16 +60,14 @@ def _area(x: int, bits: int) -> Enclosure:
     """An enclosure of P(0 ≤ Z ≤ x/2^bits)."""
     square = (x * x >> bits, -(-x * x >> bits))
     low = high = 0
-    term = (x, x)
-    k = 0
-    while term[1] > 1 or (2 * k + 3) << bits <= 2 * square[1]:
-        low, high = low + term[0], high + term[1]
-        k += 1
-        odd = 2 * k + 1
-        product = multiply(term, square, bits)
-        term = product[0] // odd, -(-product[1] // odd)
+    least = most = x  # an enclosure of the next term; made by hand, since most of all planning is here
+    odd = 1
+    while most > 1 or (odd + 2) << bits <= 2 * square[1]:
+        low, high = low + least, high + most
+        odd += 2
+        least, most = (least * square[0] >> bits) // odd, -((-most * square[1] >> bits) // odd)
     # From here on each term is at most half the one before it.
-    high += 2 * term[1]
+    high += 2 * most
     one = 1 << bits
     density = enclose_exponential(Fraction(x * x, 2 * one * one), bits)
     root = _root_of_two_pi(bits)
@@ -77,6 +75,7 @@ def _area(x: int, bits: int) -> Enclosure:
     return multiply((low, high), peak, bits)
 
 
+@lru_cache(maxsize=64)
 def _root_of_two_pi(bits: int) -> Enclosure:
     scale = 10**_PI_PLACES
     low = math.isqrt((2 * _PI << (2 * bits)) // scale)

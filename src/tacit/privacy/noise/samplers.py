@@ -10,7 +10,9 @@ No floating-point number is near a sample: every draw is an exact inversion of r
 """
 
 import math
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -28,7 +30,14 @@ from tacit.privacy.noise.inversion import (
     OneThreshold,
     RemainderThresholds,
 )
-from tacit.privacy.noise.randomness import AddressedRandomness, RandomSource, at, coins, halves
+from tacit.privacy.noise.randomness import (
+    AddressedRandomness,
+    OperatingSystemRandomness,
+    RandomSource,
+    at,
+    coins,
+    halves,
+)
 
 _Draw = Callable[[int, RandomSource], NDArray[np.int64]]
 """Gives so many independent integers."""
@@ -50,11 +59,17 @@ def with_fair_sign(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.i
 
 
 def _in_blocks(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64]:
-    """Draw some at a time, so that what is needed beside the result stays small."""
+    """Draw some at a time, so that what is needed beside the result stays small; on all processors where no
+    source decides by the order in which it is asked."""
     drawn = np.empty(_checked_size(size), dtype=np.int64)
-    for start in range(0, size, _BLOCK):
+
+    def fill(start: int) -> None:
         block = drawn[start : start + _BLOCK]
         block[:] = draw(block.size, at(source, np.arange(start, start + block.size)))
+
+    with ThreadPoolExecutor() as workers:
+        every = size > _BLOCK and type(source) is OperatingSystemRandomness
+        deque((workers.map if every else map)(fill, range(0, size, _BLOCK)), maxlen=0)
     return drawn
 
 

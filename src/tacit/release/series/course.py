@@ -19,7 +19,7 @@ from tacit.privacy.noise.randomness import RandomSource
 from tacit.release.execution import Holdings, cut_to, noisy_numbers, stepped
 from tacit.release.mechanisms.adaptive_holdings import each_once
 from tacit.release.schedule import LARGEST_VALUE, ONE, SeriesRounds
-from tacit.release.weights import BLOCK, spend
+from tacit.release.weights import BLOCK, in_blocks, spend
 
 Whole = NDArray[np.int64]
 
@@ -110,7 +110,8 @@ class Course:
         if self.week >= self.rounds.weeks or self.step // self.steps_of_week != self.week:
             raise ParameterError("this series is not at the beginning of a week.")
         self.week += 1
-        pairs.sort(kind="stable")  # by user; in no time where they are
+        if (pairs[1:] < pairs[:-1]).any():
+            pairs.sort()
         items = pairs.astype(np.int32)
         known = np.flatnonzero(self.held[items])  # or the item is new to everybody
         looked_up, marks = pairs[known], np.zeros(1 << 24, np.bool_)
@@ -157,10 +158,12 @@ class Course:
         self.step += 1
         self.allowances, self.found = self.allowances + ONE**2, self.found.copy()
         table, values = self._values(q), np.zeros(self.items.size, np.uint16)
-        for begin in range(0, self.items.size, BLOCK):
-            some = slice(begin, begin + BLOCK)
+
+        def weigh(some: slice) -> None:
             own, ages = table[self.items[some]], self.week - self.joined[some].astype(np.int32)
             values[some] = np.maximum(own & 2047, np.where(ages < own >> 22, own >> 11 & 2047, 0))
+
+        in_blocks(weigh, self.items.size)
         numbers, part = np.zeros(self.held.size, np.int64), self.rounds.part
         spend(self.owners, self.items, values, self.allowances, ONE**2, part, -1, numbers)
         numbers = noisy_numbers(numbers, self.rounds.sigma, source)
@@ -180,8 +183,8 @@ class Course:
         by_words = np.array(self.rounds.scores, np.int32)
         by_words = by_words[np.clip(np.arange(256), 1, by_words.size) - 1]
         values = np.zeros(self.held.size, np.int32)
-        for begin in range(0, self.held.size, BLOCK):  # what lies beside the result stays small
-            some = slice(begin, begin + BLOCK)
+
+        def weigh(some: slice) -> None:
             scores = by_words[self.words[some]] * (self.held[some] & (self.found[some] < 0))
             long, short = self.standings[:, some]
             steered = np.maximum(stepped(weighing.long, long), stepped(weighing.short, short))
@@ -189,6 +192,8 @@ class Course:
             values[some] = np.maximum(np.minimum(1, steered * scores), steered * scores >> 3)
             values[some] |= np.maximum(np.minimum(1, scores), weighing.floor * scores >> 3) << 11
             values[some] |= young << 22
+
+        in_blocks(weigh, self.held.size)
         return values
 
     def start_anew(self, step: int) -> None:
