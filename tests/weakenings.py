@@ -107,7 +107,7 @@ WEAKENED: tuple[tuple[str, str, str, str], ...] = (
     ("release/series/course.py", "self.joined > self.week - tally.every", "self.joined > self.week", "unit/test_series_course.py"),
     ("release/series/course.py", "asked = each_once(np.append(asked, ", "asked = np.sort(np.append(asked, ",
      "unit/test_series_course.py"),
-    ("release/series/course.py", "pairs.sort(kind=\"stable\")", "pass", "unit/test_series_course.py"),
+    ("release/series/course.py", "            pairs.sort()", "            pass", "unit/test_series_course.py"),
     ("release/series/course.py", "np.where(ages < own >> 22, own >> 11 & 2047, 0)", "own >> 11 & 2047", "unit/test_series_course.py"),
     ("release/series/folder.py", 'said[-1] == "issued" or ', "", "contract/test_series_weeks.py"),
     ("release/series/folder.py", "while course.step < self.entry.step:", "if True:", "contract/test_series_weeks.py"),
