@@ -158,10 +158,8 @@ def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting
 def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> list[tuple[str, ...]]:
     """A query, or two where steps are published, for each canary: none of them is the log's."""
     if not plan.mechanism.publishes_queries:
-        raise ParameterError(
-            f"{plan.title} publishes a fixed set of keys: a query of one's own is not among them.",
-            "Audit its parameters with `tacit audit release`.",
-        )
+        problem = f"{plan.title} publishes a fixed set of keys: a query of one's own is not among them."
+        raise ParameterError(problem, "Audit its parameters with `tacit audit release`.")
     domain = getattr(getattr(plan, "sets", {}).get("domain"), "queries", None)
     if domain is not None and all(part.keys.value == "public" for part in plan.schedule):
         unasked = engine.load(pa.table({"query": domain})).anti_join(log, "query").order_by("query")

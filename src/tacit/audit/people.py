@@ -69,10 +69,8 @@ def audit_people(
         report("looking for people behind hashed ids")
         users, found, rare = _hashed(engine, source, whole("known", known, 1), rng)
         if len(rare) < 10:
-            raise InfeasibleError(
-                f"only {len(rare)} people of this log have a query that nobody else asked.",
-                "Name a log of more people.",
-            )
+            problem = f"only {len(rare)} people of this log have a query that nobody else asked."
+            raise InfeasibleError(problem, "Name a log of more people.")
         chosen = [rare[n] for n in rng.permutation(len(rare))[:number]]
         at = middle_of(source, engine)
         guessed: list[dict[str, Any]] = []

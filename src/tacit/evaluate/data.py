@@ -291,10 +291,8 @@ class ReleasedData:
             kind = KINDS.get(frozenset(table.column_names) - {"count"})
             if kind is None or "count" not in table.column_names:
                 known = "; ".join(", ".join(sorted(keys)) for keys in KINDS)
-                raise InputError(
-                    f"no task can use a table of the columns {', '.join(table.column_names)}.",
-                    f"Known are, each with count: {known}.",
-                )
+                problem = f"no task can use a table of the columns {', '.join(table.column_names)}."
+                raise InputError(problem, f"Known are, each with count: {known}.")
             if kind in found:
                 raise InputError(f"the release has two tables of {kind}; one was expected.")
             named = [each for each in ("query", "next_query", "later_query") if each in table.column_names]

@@ -247,10 +247,8 @@ def read_topics(path: Path) -> list[Judged]:
     for number, line in enumerate([] if _TOPIC.search(text) else text.splitlines(), start=1):
         name, tab, query = line.partition("\t")
         if not tab and line.strip():
-            raise InputError(
-                f"{path.name}, line {number}: a topic is a number, a tab and a query.",
-                "TREC's own files, with an element for each topic, are read too.",
-            )
+            problem = f"{path.name}, line {number}: a topic is a number, a tab and a query."
+            raise InputError(problem, "TREC's own files, with an element for each topic, are read too.")
         if line.strip():
             found.append(_topic(name, query))
     for element in _TOPIC.finditer(text):
@@ -308,10 +306,8 @@ def load_judgments(
 
 def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]]]:
     if importlib.util.find_spec("ir_datasets") is None:
-        raise InputError(
-            f"{name} is no file, and ir_datasets, which may know the name, is not installed.",
-            "Give the file of topics or sessions, or install ir-datasets.",
-        )
+        problem = f"{name} is no file, and ir_datasets, which may know the name, is not installed."
+        raise InputError(problem, "Give the file of topics or sessions, or install ir-datasets.")
     try:
         source = importlib.import_module("ir_datasets").load(name)
         asked = source.queries_iter() if source.has_queries() else ()
@@ -325,10 +321,8 @@ def _of_ir_datasets(name: str) -> tuple[list[Judged], Qrels, dict[str, list[str]
     except KeyError as error:
         raise InputError(f"{name} is no file, and ir_datasets knows no such name.") from error
     except (OSError, RuntimeError, ValueError, ImportError) as error:
-        raise InputError(
-            f"ir_datasets could not get {name}: {type(error).__name__}.",
-            "It downloads what is not on the disk; fetch it where there is a network, or give files.",
-        ) from error
+        remedy = "It downloads what is not on the disk; fetch it where there is a network, or give files."
+        raise InputError(f"ir_datasets could not get {name}: {type(error).__name__}.", remedy) from error
     if not units:
         raise InputError(f"{name} of ir_datasets has no queries in words.", "Name one of its parts that has.")
     return units, grades, {q: [doc for _, doc in sorted(s, reverse=True)] for q, s in scored.items()}

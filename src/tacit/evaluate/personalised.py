@@ -200,10 +200,8 @@ def compare(people: People, progress: Progress = no_progress) -> list[dict[str, 
     """Rank every case in every way: what :func:`weigh` says of each, and the share of queries it moved."""
     cases = people.cases
     if len(cases) < _FEWEST:
-        raise InfeasibleError(
-            f"{len(cases)} test queries were found; {_FEWEST} and more are needed.",
-            "Use more `users`; as `ambient`, AMBIENT's own files.",
-        )
+        problem = f"{len(cases)} test queries were found; {_FEWEST} and more are needed."
+        raise InfeasibleError(problem, "Use more `users`; as `ambient`, AMBIENT's own files.")
     users = [case.user for case in cases]
     others = another_of(users)
     swapped = [people.with_evidence_of(case, others[case.user]) for case in cases]

@@ -159,10 +159,8 @@ class Bundles(Groups):
     def _put(self, profiles: Mapping[str, Mapping[str, float]]) -> None:
         store = self._store
         if self._criterion.kind != "strict":
-            raise ParameterError(
-                "groups by the paper's criterion take in nobody: a newcomer in them has no guarantee.",
-                "Make cohorts, which take newcomers at once.",
-            )
+            problem = "groups by the paper's criterion take in nobody: a newcomer in them has no guarantee."
+            raise ParameterError(problem, "Make cohorts, which take newcomers at once.")
         store.add((user, WAITING, terms) for user, terms in profiles.items())
         waiting = store.members(WAITING)
         if len(waiting) < POOL:

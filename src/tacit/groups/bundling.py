@@ -209,10 +209,8 @@ class Bundler:
         judge = Judge(self.rule_of_release, profiles)
         judge.refuse_hopeless()
         if len(profiles) > MOST_USERS:
-            raise InfeasibleError(
-                f"groups of words are for at most {MOST_USERS:,} users; found {len(profiles):,}.",
-                "Make cohorts, which take any number.",
-            )
+            problem = f"groups of words are for at most {MOST_USERS:,} users; found {len(profiles):,}."
+            raise InfeasibleError(problem, "Make cohorts, which take any number.")
         order = profiles.canonical_order(self.seed)
         similarities = pairwise_similarity(augmented(profiles, self.augment)[order])
         placed = place_leftovers(grow_groups(similarities, order, judge), similarities, order, judge)

@@ -140,10 +140,8 @@ def _ledger_of(
     if log and profiles is not None:
         return open_ledger(ledger, profiles, most, composition=rule)
     if ledger is None and profiles is None:
-        raise ParameterError(
-            "profiles that come from no file have no ledger beside them.",
-            "Give `ledger`: what may be spent belongs to the population.",
-        )
+        problem = "profiles that come from no file have no ledger beside them."
+        raise ParameterError(problem, "Give `ledger`: what may be spent belongs to the population.")
     return open_unbound(Path(ledger or f"{profiles}.ledger"), most, composition=rule)
 
 

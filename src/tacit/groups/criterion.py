@@ -100,7 +100,5 @@ class Judge:
             ("distinct terms", needed, distinct),
         ):
             if have < least:
-                raise InfeasibleError(
-                    f"p = {rule.p:g} needs groups of at least {least} {what}; there are {have}.",
-                    f"Allow a larger p or bring more {what}.",
-                )
+                problem = f"p = {rule.p:g} needs groups of at least {least} {what}; there are {have}."
+                raise InfeasibleError(problem, f"Allow a larger p or bring more {what}.")

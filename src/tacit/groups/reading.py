@@ -61,10 +61,8 @@ def profiles_from_log(
         counts = (counts @ incidence).tocsr()
     usable = np.flatnonzero(np.diff(counts.indptr))
     if not usable.size:
-        raise InputError(
-            f"none of the log's {len(users)} users has a query or term of use.",
-            "Profiles need queries in English that name nobody.",
-        )
+        problem = f"none of the log's {len(users)} users has a query or term of use."
+        raise InputError(problem, "Profiles need queries in English that name nobody.")
     found, names = counts[usable].tocoo(), users.take(pa.array(usable)).to_pylist()
     profiles = Profiles.from_postings(names, vocabulary, found.row, found.col, found.data)
     return replace(profiles, without_terms=len(users) - usable.size, scrubbed_queries=len(naming))
@@ -183,10 +181,8 @@ def _checked_record(number: int, line: str) -> tuple[str, dict[str, object]]:
     user = record.get("user") if isinstance(record, dict) else None
     terms = record.get("terms") if isinstance(record, dict) else None
     if not (isinstance(user, str | int) and str(user)) or not (isinstance(terms, dict) and terms):
-        raise InputError(
-            f'line {number} lacks "user" (a string) or "terms" (an object that is not empty).',
-            'A line looks like {"user": "17", "terms": {"kitten": 1}}.',
-        )
+        problem = f'line {number} lacks "user" (a string) or "terms" (an object that is not empty).'
+        raise InputError(problem, 'A line looks like {"user": "17", "terms": {"kitten": 1}}.')
     try:
         "".join((str(user), *terms)).encode()
     except UnicodeEncodeError:

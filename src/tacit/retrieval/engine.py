@@ -100,10 +100,8 @@ class EmbeddedEngine:
         writer = index.writer(heap_size=_HEAP, num_threads=1)
         for expected, document in enumerate(documents):
             if document.number != expected:
-                raise IntegrityError(
-                    f"document {document.number} came where {expected} was expected.",
-                    "Number the documents from 0 without gaps.",
-                )
+                problem = f"document {document.number} came where {expected} was expected."
+                raise IntegrityError(problem, "Number the documents from 0 without gaps.")
             writer.add_document(tantivy.Document(title=document.title, text=document.text))
         writer.commit()
         writer.wait_merging_threads()

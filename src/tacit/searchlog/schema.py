@@ -52,10 +52,8 @@ def check_log(path: str | Path) -> Path:
         raise LogError(f"{path} is not a Parquet file.", "Bring it in with `tacit import` first.") from error
     if not _has_columns(found):
         columns = ", ".join(f"{field.name}: {field.type}" for field in found)
-        raise LogError(
-            f"{path} holds the columns ({columns}), not those of a search log ({', '.join(COLUMNS)}).",
-            "Bring it in with `tacit import`, which takes a column mapping.",
-        )
+        problem = f"{path} holds the columns ({columns}), not those of a search log ({', '.join(COLUMNS)})."
+        raise LogError(problem, "Bring it in with `tacit import`, which takes a column mapping.")
     # Every record has a user, a query and a time: what a file may leave open is looked up in it.
     needed = [field.name for field in SCHEMA if not field.nullable and found.field(field.name).nullable]
     if not needed:

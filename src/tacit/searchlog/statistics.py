@@ -280,7 +280,5 @@ def opened_for_statistics(
             ) from None
         except duckdb.Error:
             # The engine's message may quote a value, so it is not passed on.
-            raise LogError(
-                f"{path} cannot be counted: it is damaged, or the disk of {scratch} is full.",
-                "Import it again, or set TMPDIR to a folder on a larger disk.",
-            ) from None
+            problem = f"{path} cannot be counted: it is damaged, or the disk of {scratch} is full."
+            raise LogError(problem, "Import it again, or set TMPDIR to a folder on a larger disk.") from None

@@ -206,10 +206,8 @@ class TopicTree:
         lowered = name.casefold()
         found = found or [topic for topic, known in enumerate(self.names) if known.casefold() == lowered]
         if len(found) != 1:
-            raise TaxonomyError(
-                f"{len(found) or 'no'} topics have that name; one is expected.",
-                "Give a name that Guard.find or tacit profile show lists, or its path from the root.",
-            )
+            remedy = "Give a name that Guard.find or tacit profile show lists, or its path from the root."
+            raise TaxonomyError(f"{len(found) or 'no'} topics have that name; one is expected.", remedy)
         return found[0]
 
     def _named_below(self, topic: int) -> dict[str, int]:

@@ -34,10 +34,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
         opened.bind((host, port))
     except OSError as error:
         opened.close()
-        raise InputError(
-            f"port {port} of {host} cannot be used: {error.strerror}.",
-            "Choose another with `port`; 0 takes a free one.",
-        ) from error
+        problem = f"port {port} of {host} cannot be used: {error.strerror}."
+        raise InputError(problem, "Choose another with `port`; 0 takes a free one.") from error
     return opened
 
 

@@ -118,8 +118,6 @@ def released_queries(folder: str | Path) -> Counter[str]:
             if query and len(query) <= _LONGEST and (count or 0) > 0:  # none where it is withheld
                 found[query] = max(found[query], count)  # the same query may stand in several tables
     if not tables:
-        raise InputError(
-            f"no table of the release at {folder} has queries with counts.",
-            "Give one that counts queries, clicks or pairs.",
-        )
+        problem = f"no table of the release at {folder} has queries with counts."
+        raise InputError(problem, "Give one that counts queries, clicks or pairs.")
     return found

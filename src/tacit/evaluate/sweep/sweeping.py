@@ -132,10 +132,8 @@ def run_sweep(
         period = " of that period" * bool(plan.preparation.since or plan.preparation.until)
         raise InputError(f"the log has no searches with words{period}, so there is nothing to evaluate.")
     if users < plan.folds:
-        raise InputError(
-            f"{plan.folds} folds of users need as many users; the log has {users}.",
-            f"Use {'fewer `folds`, or ' * (users > 1)}a log of more people.",
-        )
+        problem = f"{plan.folds} folds of users need as many users; the log has {users}."
+        raise InputError(problem, f"Use {'fewer `folds`, or ' * (users > 1)}a log of more people.")
     shared: dict[str, Any] = {
         "log": file_digest(log),
         "folds": plan.folds,

@@ -78,10 +78,8 @@ class SimulationSetting:
                 if not holds(value):
                     raise ParameterError.outside(name, value, rule)
         if (self.people or self.arrivals * self.length) > _MOST_PEOPLE:
-            raise ParameterError(
-                f"a simulation has at most {_MOST_PEOPLE:,} people.",
-                "Give fewer `people`, `arrivals` or `windows`.",
-            )
+            problem = f"a simulation has at most {_MOST_PEOPLE:,} people."
+            raise ParameterError(problem, "Give fewer `people`, `arrivals` or `windows`.")
         for name, known in (("mode", MODES), ("leavers", LEAVERS)):
             if getattr(self, name) not in known:
                 raise ParameterError.outside(name, repr(getattr(self, name)), f"one of {', '.join(known)}")

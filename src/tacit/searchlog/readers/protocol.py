@@ -209,10 +209,8 @@ def compiled_pattern(text: str) -> re.Pattern[str]:
         raise ParameterError(f"`pattern` is no regular expression: {error}.", "Correct it.") from None
     names = {"query" if name == "encoded_query" else name for name in pattern.groupindex}
     if missing := [name for name in REQUIRED if name not in names]:
-        raise ParameterError(
-            f"`pattern` has no group for {', '.join(missing)}.",
-            "Name groups like (?P<user>…), (?P<query>…) or (?P<encoded_query>…), (?P<time>…).",
-        )
+        remedy = "Name groups like (?P<user>…), (?P<query>…) or (?P<encoded_query>…), (?P<time>…)."
+        raise ParameterError(f"`pattern` has no group for {', '.join(missing)}.", remedy)
     return pattern
 
 

@@ -235,10 +235,8 @@ class Source:
                 yield decoder.decode(chunk).encode("utf-8")
             decoder.decode(b"", final=whole)
         except UnicodeError as error:
-            raise LogError(
-                f"{self.name} is not written in {self._written_in.upper()} throughout.",
-                "Convert it to UTF-8, for example with iconv.",
-            ) from error
+            problem = f"{self.name} is not written in {self._written_in.upper()} throughout."
+            raise LogError(problem, "Convert it to UTF-8, for example with iconv.") from error
 
     def text(self) -> Iterator[bytes]:
         """The text in order, in pieces that may end anywhere."""
@@ -258,10 +256,8 @@ class Source:
             if not end:
                 rest += chunk
                 if len(rest) > _LONGEST_LINE:
-                    raise LogError(
-                        f"{self.name} has a line of more than {_LONGEST_LINE >> 20} MiB.",
-                        "It is no text log.",
-                    )
+                    problem = f"{self.name} has a line of more than {_LONGEST_LINE >> 20} MiB."
+                    raise LogError(problem, "It is no text log.")
                 continue
             yield rest + chunk[:end] if rest else chunk[:end]
             rest = chunk[end:]

@@ -72,18 +72,14 @@ class TableReader(Reader):
 
     def _wanted(self, source: Source, names: Sequence[str]) -> dict[str, int]:
         if missing := self.reading.mapping.missing(names):
-            raise LogError(
-                f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}.",
-                "Say which are which with `columns=user=…,query=…,time=…`.",
-            )
+            problem = f"{source.path} has no column {', '.join(missing)}; it has {', '.join(names)}."
+            raise LogError(problem, "Say which are which with `columns=user=…,query=…,time=…`.")
         return self.reading.mapping.found_in(names)
 
     def _file(self, source: Source) -> Path:
         if source.stream is not None:
-            raise LogError(
-                f"the standard input is a {self.name} file, which cannot be read as it comes.",
-                "Name the file instead.",
-            )
+            problem = f"the standard input is a {self.name} file, which cannot be read as it comes."
+            raise LogError(problem, "Name the file instead.")
         return source.path
 
     def parse(self, block: Block) -> Parsed:
@@ -101,10 +97,8 @@ class TableReader(Reader):
             except pa.ArrowException:
                 # Arrow's message may quote a value, so it is not passed on.
                 name = batch.schema.names[places[column]]
-                raise LogError(
-                    f"the column {name}, of type {stored.type}, cannot be read as a {column}.",
-                    "Convert it to text, numbers or timestamps first.",
-                ) from None
+                problem = f"the column {name}, of type {stored.type}, cannot be read as a {column}."
+                raise LogError(problem, "Convert it to text, numbers or timestamps first.") from None
         lines = np.arange(block.first_line, block.first_line + block.lines, dtype=np.int64)
         return to_records(Written(lines, tuple(columns), typed=True), self.reading)
 
@@ -181,10 +175,8 @@ class DatabaseReader(TableReader):
             if isinstance(error, LogError) or type(error).__module__ not in ("sqlite3", "_duckdb", "duckdb"):
                 raise
             # The engine's message may quote a value, so it is not passed on.
-            raise LogError(
-                f"{source.path} is a {self.name} database that cannot be read.",
-                "Close what is writing to it, or export the table as CSV or Parquet.",
-            ) from None
+            remedy = "Close what is writing to it, or export the table as CSV or Parquet."
+            raise LogError(f"{source.path} is a {self.name} database that cannot be read.", remedy) from None
 
     def _chosen(self, source: Source, tables: dict[str, dict[str, str]]) -> str:
         asked = self.reading.table
@@ -195,10 +187,8 @@ class DatabaseReader(TableReader):
             return asked or fitting[0]
         named = "; ".join(f"{name} ({', '.join(columns)})" for name, columns in tables.items()) or "none"
         has = f"no table {asked}" if asked else f"{len(fitting)} tables with the columns of a log"
-        raise LogError(
-            f"{source.path} has {has}. Its tables: {named}.",
-            "Name one with `table`, and its columns with `columns=user=…,query=…,time=…`.",
-        )
+        remedy = "Name one with `table`, and its columns with `columns=user=…,query=…,time=…`."
+        raise LogError(f"{source.path} has {has}. Its tables: {named}.", remedy)
 
     def held(self, source: Source) -> dict[str, str]:
         with self._opened(source) as (_, tables):

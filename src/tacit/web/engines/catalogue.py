@@ -351,10 +351,8 @@ def check_engine(engine: interface.EngineDescription) -> interface.EngineDescrip
     if not _NAME.fullmatch(engine.name):
         raise InputError("an engine's name must be 1 to 60 letters, digits, spaces or . _ : @ -.")
     if engine.carriage not in kind.carriages:
-        raise InputError(
-            f"an engine of the kind {engine.kind} cannot carry a profile as {engine.carriage}.",
-            f"Choose from {', '.join(kind.carriages)}.",
-        )
+        problem = f"an engine of the kind {engine.kind} cannot carry a profile as {engine.carriage}."
+        raise InputError(problem, f"Choose from {', '.join(kind.carriages)}.")
     if not 0.1 <= engine.timeout <= 60:
         raise InputError(f"timeout must be in [0.1, 60] seconds; found {engine.timeout:g}.")
     if engine.kind != EMBEDDED:
@@ -417,10 +415,8 @@ def parse_engine(text: str) -> interface.EngineDescription:
         return engine_from_data({"kind": kind, "address": address})
     path = Path(text)
     if not path.is_file():
-        raise InputError(
-            f"{text[:80]!r} is neither an engine nor a file that describes one.",
-            "Write embedded, KIND=ADDRESS (as in searxng=http://127.0.0.1:8888), or a JSON file.",
-        )
+        remedy = "Write embedded, KIND=ADDRESS (as in searxng=http://127.0.0.1:8888), or a JSON file."
+        raise InputError(f"{text[:80]!r} is neither an engine nor a file that describes one.", remedy)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

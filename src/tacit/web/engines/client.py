@@ -294,10 +294,8 @@ def _redirected(request: Outgoing, location: str, status: int) -> Outgoing:
     upgraded = (old.scheme, new.scheme) == ("http", "https") and ports == [80, 443]
     same = old.scheme == new.scheme and ports[0] == ports[1]
     if not location or old.hostname != new.hostname or not (same or upgraded):
-        raise _RefusedError(
-            "it redirects to another host, which was not followed: that host would learn your query.",
-            "If it has moved, change its address.",
-        )
+        problem = "it redirects to another host, which was not followed: that host would learn your query."
+        raise _RefusedError(problem, "If it has moved, change its address.")
     try:
         moved = outgoing_request("GET", url)
     except InputError as error:  # spaces, or letters that no address has

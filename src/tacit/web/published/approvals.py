@@ -87,10 +87,8 @@ def read_approvals(folder: Path) -> tuple[Approval, ...]:
     digest = file_hash(folder / MANIFEST)
     for each in found:
         if not well or each.manifest != digest or not each.holds():
-            raise IntegrityError(
-                f"{path.name} holds a signature that is not one under this release.",
-                "Have the release signed anew; somebody changed the release or the file.",
-            )
+            remedy = "Have the release signed anew; somebody changed the release or the file."
+            raise IntegrityError(f"{path.name} holds a signature that is not one under this release.", remedy)
     return found
 
 

@@ -211,10 +211,8 @@ def cross_report(path: Path, to: Path) -> str:
             "Publish one of a synthetic or resampled log, or of an audit that was charged.",
         )
     if not _POLICY.search(page):
-        raise IntegrityError(
-            f"{path} is no report that Tacit made: it does not forbid itself to load from elsewhere.",
-            "Name a page that tacit evaluate or tacit audit made.",
-        )
+        problem = f"{path} is no report that Tacit made: it does not forbid itself to load from elsewhere."
+        raise IntegrityError(problem, "Name a page that tacit evaluate or tacit audit made.")
     _copy(path, to)
     found = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
     return unescape(" ".join(found[1].split())) if found else path.stem
