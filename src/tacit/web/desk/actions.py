@@ -5,11 +5,13 @@ folder, numbers are numbers, and free text follows its option in the same word, 
 another option.
 """
 
+import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,10 @@ class Shelf:
                 continue
         return found
 
+    @cached_property
+    def keys(self) -> list[str]:
+        return sorted(path.name for path in self.home.glob("[A-Za-z0-9_]*.pub"))
+
     def ledger_of(self, log: str) -> LedgerState | str | None:
         """Read what the ledger beside a log says, if there is one, or what is wrong with it."""
         return self.ledgers.get(default_ledger(self.home / log).name)
@@ -108,8 +114,12 @@ class Field:
     kind: str = "text"
     hint: str = ""
     usual: str = ""
-    choices: Callable[[Shelf], Sequence[str]] | None = None
-    labels: Mapping[str, str] | None = None
+    choices: str = ""
+    """What of the shelf is offered; what has ``labels`` unless given."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def offered(self, shelf: Shelf) -> list[str]:
+        return list(getattr(shelf, self.choices) if self.choices else self.labels)
 
 
 @dataclass(frozen=True)
@@ -121,7 +131,11 @@ class DeskAction:
     says: str
     fields: tuple[Field, ...]
     words: Callable[[Shelf, Values], list[str]]
-    shows: Callable[[Values], str | None] = lambda _values: None
+    page: str = ""
+    """What is shown when it is done, by the form's ``output``."""
+
+    def shows(self, values: Values) -> str | None:
+        return self.page.format(output=one(values, "output")) or None
 
 
 def one(values: Values, name: str) -> str:
@@ -204,7 +218,7 @@ def _import(shelf: Shelf, values: Values) -> list[str]:
         raise InputError(
             "files: choose at least one.", "They appear here once they lie in the desk's folder."
         )
-    if _chosen(values, "how", tuple(_LOOK_FIRST)) == "look":
+    if _chosen(values, "how", ("look", "import")) == "look":
         return ["import", *chosen, "--look", *_more(values)]
     name = _output(shelf, values)
     return ["import", *chosen, *_more(values), "-o", name if name.endswith(".parquet") else f"{name}.parquet"]
@@ -245,104 +259,22 @@ def _publish(shelf: Shelf, values: Values) -> list[str]:
     output = _output(shelf, values, may_be_there=True)
     again = ["--force"] if (shelf.home / output).exists() else []
     keys = [
-        word for key in values.get("keys", ()) if key in _keys(shelf) for word in ("--require-approval", key)
+        word for key in values.get("keys", ()) if key in shelf.keys for word in ("--require-approval", key)
     ]
     ledger = _chosen(values, "ledger", list(shelf.ledgers))
     return ["site", *chosen, "--ledger", ledger, *keys, *_more(values), "-o", output, *again]
 
 
-def _keys(shelf: Shelf) -> list[str]:
-    return sorted(path.name for path in shelf.home.glob("[A-Za-z0-9_]*.pub"))
+def _read_forms() -> Iterator[DeskAction]:
+    told = json.loads((resources.files("tacit.web.desk") / "forms.json").read_text("utf-8"))
+    common = {name: Field(name, **about) for name, about in told["common"].items()}
+    summaries = {name: mechanism_class(name).summary.rstrip(".") for name in OFFERED}
+    common["mechanism"] = replace(common["mechanism"], labels=summaries)
+    for name, form in told["forms"].items():
+        listed = tuple(common[each] if isinstance(each, str) else Field(**each) for each in form["fields"])
+        yield DeskAction(name, words=_WORDS[name], **{**form, "fields": listed})
 
 
-_LOOK_FIRST = {
-    "look": "look first: what would each column be taken for?",
-    "import": "import: check every line and write a log",
-}
-_LOG = Field("log", "Log", "choice", choices=lambda shelf: list(shelf.logs))
-_MECHANISM = Field(
-    "mechanism",
-    "Mechanism",
-    "choice",
-    choices=lambda _shelf: OFFERED,
-    labels={name: mechanism_class(name).summary.rstrip(".") for name in OFFERED},
-)
-_EPSILON = Field("epsilon", "ε", "text", "what this release may cost; 1 or less protects well", "1")
-_DELTA = Field(
-    "delta", "δ", "text", "the chance of an exception; far below one over the number of users", "1e-6"
-)
-_USERS = Field("users", "Users, about", "text", "public knowledge: says how many rows to expect")
-_MORE = Field("more", "More options", "text", "as on the command line, where --help lists them")
-_FOLDER = Field("output", "New folder", "text", "in the desk's folder")
-
-ACTIONS: dict[str, DeskAction] = {
-    action.name: action
-    for action in (
-        DeskAction(
-            "import",
-            "Import",
-            "Make a search log from what you have. Bad lines are counted, and nothing of them is shown.",
-            (
-                Field("files", "Files", "several", choices=lambda shelf: shelf.raw),
-                Field(
-                    "how", "What to do", "choice", choices=lambda _shelf: (*_LOOK_FIRST,), labels=_LOOK_FIRST
-                ),
-                _MORE,
-                Field("output", "New log", "text", "in the desk's folder", "log.parquet"),
-            ),
-            _import,
-        ),
-        DeskAction(
-            "plan",
-            "Plan",
-            "What a release would publish and mean, before anything is spent. The log is not read.",
-            (_LOG, _MECHANISM, _EPSILON, _DELTA, _USERS, _MORE),
-            _plan,
-        ),
-        DeskAction(
-            "release",
-            "Release",
-            "Publish a log: the ledger is charged, noise is drawn, tables and page are written.",
-            (
-                *(_LOG, _MECHANISM, _EPSILON, _DELTA, _USERS),
-                Field("since", "Records from", "date"),
-                Field("until", "Records before", "date"),
-                Field("budget_epsilon", "Budget ε", "text", "only for a log without a ledger: opens it"),
-                Field("budget_delta", "Budget δ", "text", "the same"),
-                Field("purpose", "Purpose", "text", "for the ledger, the manifest and the page"),
-                *(_MORE, _FOLDER),
-            ),
-            _release,
-            lambda values: f"{one(values, 'output')}/release.html",
-        ),
-        DeskAction(
-            "evaluate",
-            "Evaluate",
-            "What releases of this log would be good for. The report is as sensitive as the log.",
-            (_LOG, _MORE, _FOLDER),
-            _evaluate,
-            lambda values: f"{one(values, 'output')}/report.html",
-        ),
-        DeskAction(
-            "audit",
-            "Audit",
-            "Attack a release of this log, once, in memory. The page is as sensitive as the log.",
-            (_LOG, _MECHANISM, _EPSILON, _DELTA, _MORE, _FOLDER),
-            _audit,
-            lambda values: f"{one(values, 'output')}-audit.html",
-        ),
-        DeskAction(
-            "publish",
-            "Publish",
-            "Make the site that others may read, of releases that verify. Nothing else crosses.",
-            (
-                Field("releases", "Releases", "several", choices=lambda shelf: list(shelf.releases)),
-                Field("ledger", "Ledger", "choice", choices=lambda shelf: list(shelf.ledgers)),
-                Field("keys", "Signed by the owner of", "several", choices=_keys),
-                _MORE,
-                Field("output", "Folder", "text", "made, or replaced if it is a site", "site"),
-            ),
-            _publish,
-        ),
-    )
-}
+_WORDS = {"import": _import, "plan": _plan, "release": _release}
+_WORDS |= {"evaluate": _evaluate, "audit": _audit, "publish": _publish}
+ACTIONS = {action.name: action for action in _read_forms()}
