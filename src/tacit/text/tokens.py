@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pkgutil import get_data
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,18 +46,7 @@ def normalise(query: str) -> str:
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all am an and any are aren't as at be because been before being
-    below between both but by can cannot can't could couldn't did didn't do does doesn't doing don't down
-    during each few for from further had hadn't has hasn't have haven't having he her here hers herself
-    him himself his how i if in into is isn't it its itself just let's me more most mustn't my myself no
-    nor not now of off on once only or other ought our ours ourselves out over own same shan't she should
-    shouldn't so some such than that the their theirs them themselves then there these they this those
-    through to too under until up very was wasn't we were weren't what when where which while who whom
-    why will with won't would wouldn't you your yours yourself yourselves www http https com org net
-    """.split()
-)
+STOP_WORDS = frozenset((get_data("tacit.text", "stop_words.txt") or b"").decode().split())
 """English function words, and what is left of addresses when they are cut into words."""
 
 

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,7 @@ from tacit.pool.server.front import HEADERS, TEXT, Endpoint, KeyRing, SealedFron
 _AHEAD = 2 * 86_400.0
 _AT_ONCE = 4
 """Keys made before the issuer answers; the others follow while it runs."""
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS accounts (digest TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS keys (period INTEGER PRIMARY KEY, secret BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS given (
-  account TEXT, period INTEGER, request BLOB NOT NULL, PRIMARY KEY (account, period)
-) WITHOUT ROWID;
-"""
+_TABLES = resources.files("tacit.pool.server") / "issuer.sql"
 
 
 def account_digest(secret: str) -> str:
@@ -56,7 +50,7 @@ class IssuerFile:
         self._open: dict[int, sqlite3.Connection] = {}
         self._signers: dict[int, BlindSigner] = {}
         try:
-            self._file.executescript(_TABLES)
+            self._file.executescript(_TABLES.read_text("utf-8"))
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is no issuer's file.", "Name a new one.") from error
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 import secrets
 import time
+from importlib import resources
 from typing import Any
 
 from tacit.errors import InputError
@@ -103,38 +104,6 @@ class MemoryStore(KeyRing):
         return self._mark
 
 
-_LEAD = """
-local driver = redis.call('GET', KEYS[1])
-if driver and driver ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-"""
-
-_SEEN = """
-local keys = KEYS[1] .. 'keys'
-local newest, at = redis.call('LINDEX', keys, 0), false
-for _, held in ipairs(redis.call('LRANGE', keys, 0, 1)) do
-  if string.match(held, '^%d+') == ARGV[1] then at = held end
-end
-if not at then return 0 end
-local seen = KEYS[1] .. 'seen:' .. at
-if redis.call('SADD', seen, ARGV[2]) == 0 then return 0 end
-if at == newest and redis.call('SCARD', seen) >= tonumber(ARGV[3]) then
-  redis.call('LPUSH', keys, ARGV[4])
-  local old = redis.call('LINDEX', keys, 2)
-  if old then redis.call('UNLINK', KEYS[1] .. 'seen:' .. old) end
-  redis.call('LTRIM', keys, 0, 1)
-end
-return 1
-"""
-
-_POST = """
-if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('RPUSH', KEYS[1], ARGV[1])
-return 1
-"""
-
-
 class RedisStore:
     """A store in Redis, which must keep nothing on disk; it does what :class:`MemoryStore` does.
 
@@ -150,7 +119,9 @@ class RedisStore:
             raise InputError("the address of Redis cannot be read.", "Say redis://HOST:PORT/0.") from error
         self.away = (OSError, redis.RedisError)
         self._base = f"tacit:{name}:"
-        self._scripts = {text: self._redis.register_script(text) for text in (_LEAD, _SEEN, _POST)}
+        lua = resources.files("tacit.pool.server") / "lua"
+        texts = {name: (lua / f"{name}.lua").read_text("utf-8") for name in ("lead", "seen", "post")}
+        self._scripts = {name: self._redis.register_script(text) for name, text in texts.items()}
 
     async def _run(self, script: str, key: str, *arguments: str | int | bytes) -> Any:
         return await self._scripts[script](keys=[self._base + key], args=list(arguments))
@@ -159,7 +130,7 @@ class RedisStore:
         """Identifier and secret of each key; the first worker that finds none draws one."""
         found = await self._redis.lrange(self._base + "keys", 0, 1)
         if not found:
-            await self._run(_POST, "keys", _fresh_key(secrets.randbelow(256)), 1)
+            await self._run("post", "keys", _fresh_key(secrets.randbelow(256)), 1)
             found = await self._redis.lrange(self._base + "keys", 0, 1)
         pairs = [str(held).split(" ") for held in found]
         return [(int(identifier), secret) for identifier, secret in pairs]
@@ -169,13 +140,13 @@ class RedisStore:
 
     async def first_time(self, identifier: int, digest: bytes) -> bool:
         following = _fresh_key((identifier + 1) % 256)
-        return bool(await self._run(_SEEN, "", identifier, digest.hex(), MOST_SEEN, following))
+        return bool(await self._run("seen", "", identifier, digest.hex(), MOST_SEEN, following))
 
     async def drives(self, worker: str) -> bool:
-        return bool(await self._run(_LEAD, "driver", worker, _LEASE))
+        return bool(await self._run("lead", "driver", worker, _LEASE))
 
     async def post(self, letter: list[Any]) -> bool:
-        return bool(await self._run(_POST, "letters", json.dumps(letter), MOST_LETTERS))
+        return bool(await self._run("post", "letters", json.dumps(letter), MOST_LETTERS))
 
     async def letters(self, wait: float) -> list[list[Any]]:
         begun = time.monotonic()
