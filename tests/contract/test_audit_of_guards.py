@@ -18,9 +18,8 @@ import tacit
 from tacit import Groups, Guard, InfeasibleError
 from tacit.audit import device
 from tacit.audit.device import SENSITIVE, audit_device
-from tacit.audit.found import GuardAudit
+from tacit.audit.found import GuardAudit, page_of
 from tacit.audit.groups import audit_groups, proved_together
-from tacit.audit.page import page_of
 from tacit.audit.pool import audit_pool
 from tacit.commands import application
 from tacit.device.sending.interests import PassedPages

@@ -19,7 +19,7 @@ import tacit
 from tacit import ParameterError
 from tacit.audit import canaries
 from tacit.audit.canaries import MEMORY, audit_log
-from tacit.audit.page import page_of
+from tacit.audit.found import page_of
 from tacit.audit.people import audit_people
 from tacit.release import contribution
 from tacit.release.document.words import verdict_on

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.searchlog.readers.delimited import AolReader
 from tacit.searchlog.readers.protocol import Reading, Reason
-from tacit.searchlog.readers.published import AolReader
 from tacit.searchlog.readers.source import Source
 
 _BYTES = st.binary(min_size=1, max_size=6).map(lambda b: b"x" + b.translate(None, b"\t\n\r\x00") + b"x")

@@ -13,8 +13,7 @@ from scipy import stats
 from tacit import ParameterError
 from tacit.engines import Engine, open_engine
 from tacit.evaluate.release import Sensitivity, results_of
-from tacit.evaluate.report.figures import all_figures
-from tacit.evaluate.report.summary import advice, protection, summarise, verdict
+from tacit.evaluate.report.figures import advice, all_figures, protection, summarise, verdict
 from tacit.evaluate.results import cell
 from tacit.evaluate.sweep import NOTHING, ORIGINAL, ReleaseSetting, grid
 from tacit.evaluate.sweep.measurements import Measurements, estimate, gather

@@ -6,8 +6,7 @@ import pytest
 from tacit import InfeasibleError, ParameterError
 from tacit.groups import Bundler, Criterion, Profiles
 from tacit.groups.bundling import place_leftovers
-from tacit.groups.criterion import Judge
-from tacit.groups.representative import release
+from tacit.groups.criterion import Judge, release
 
 ANYONES = Criterion(0.4, fewest_holders=1, fewest_in_group=1)
 """p alone decides."""

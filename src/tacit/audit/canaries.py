@@ -30,9 +30,8 @@ from tacit.audit.checks import (
     require,
     require_holders,
 )
-from tacit.audit.found import GuardAudit
+from tacit.audit.found import GuardAudit, bar
 from tacit.audit.neighbours import CountedPair, history_of, lettered, log_table
-from tacit.audit.page import bar
 from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError, TacitError
 from tacit.privacy.ledger import Ledger, open_ledger

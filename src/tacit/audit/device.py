@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.audit.bounds import ALARM, at_least
 from tacit.audit.canaries import spill
-from tacit.audit.found import FOREVER, Deadline, GuardAudit
-from tacit.audit.page import bar, table
+from tacit.audit.found import FOREVER, Deadline, GuardAudit, bar, table
 from tacit.device import Guard, UserProfile, generalise
 from tacit.device.generalise.mapping import map_topics
 from tacit.device.profile.repository import load_repository

@@ -22,9 +22,8 @@ from scipy.special import ndtr
 
 from tacit.audit.bounds import ALARM, Scores, at_least, proves
 from tacit.audit.canaries import spill
-from tacit.audit.found import Deadline, GuardAudit
+from tacit.audit.found import Deadline, GuardAudit, bar, table
 from tacit.audit.neighbours import count_pairs
-from tacit.audit.page import bar, table
 from tacit.audit.replicas import Replicas, learned_score
 from tacit.engines import open_engine
 from tacit.groups.bundling import Bundler

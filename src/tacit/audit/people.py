@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.audit.canaries import Secret, coins, guess, middle_of, spill
-from tacit.audit.found import Deadline, GuardAudit
-from tacit.audit.page import bar, table
+from tacit.audit.found import Deadline, GuardAudit, bar, table
 from tacit.engines import Engine, memory_for, open_engine
 from tacit.errors import InfeasibleError, ParameterError
 from tacit.release.mechanism import Plan

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.audit.found import Deadline, GuardAudit
-from tacit.audit.page import bar, table
+from tacit.audit.found import Deadline, GuardAudit, bar, table
 from tacit.errors import InfeasibleError
 from tacit.pool.simulation.verification import AuditedLog, companions, read_audited_log, verify_log
 from tacit.validation import flag

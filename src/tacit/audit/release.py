@@ -17,9 +17,8 @@ from scipy.special import ndtri
 
 from tacit.audit.bounds import ALARM, SHOWN, Seen, best_line, measure
 from tacit.audit.checks import ExactCheck, exact_checks, failures
-from tacit.audit.found import Deadline, GuardAudit
+from tacit.audit.found import Deadline, GuardAudit, share, table
 from tacit.audit.neighbours import CountedPair, count_pairs
-from tacit.audit.page import share, table
 from tacit.audit.replicas import Outputs, Replicas, agreement, learned_score, scores_of
 from tacit.audit.series import series_checks
 from tacit.engines import open_engine

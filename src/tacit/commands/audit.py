@@ -195,7 +195,7 @@ def _attack(
         found = library(audit)(**given(options), report=report)
     result = found.to_dict()
     if output is not None:
-        from tacit.audit.page import write_page
+        from tacit.audit.found import write_page
 
         result["page"] = str(write_page(result, output, force=force))
     result.pop("page_parts", None)

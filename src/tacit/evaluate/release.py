@@ -21,8 +21,17 @@ from tacit.engines import chosen_engine
 from tacit.errors import ParameterError
 from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
 from tacit.evaluate.report import write_figures, write_page, write_results
-from tacit.evaluate.report.figures import all_figures, section_titles, table_row, task_tables
-from tacit.evaluate.report.summary import advice, counted, protection, summarise, verdict
+from tacit.evaluate.report.figures import (
+    advice,
+    all_figures,
+    counted,
+    protection,
+    section_titles,
+    summarise,
+    table_row,
+    task_tables,
+    verdict,
+)
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder

@@ -17,9 +17,8 @@ from typing import Any, NoReturn
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, check_output_folder
 from tacit.groups.bundling import MOST_USERS, Bundler, Bundling
-from tacit.groups.criterion import Criterion
+from tacit.groups.criterion import Criterion, Representative
 from tacit.groups.report import report
-from tacit.groups.representative import Representative
 from tacit.groups.service import Groups, People, ProgressBar, Result
 from tacit.groups.store import FILE, MARKS, WAITING, GroupsStore, Place
 from tacit.text import words

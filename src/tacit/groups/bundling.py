@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.errors import InfeasibleError, ParameterError
-from tacit.groups.criterion import Criterion, Judge
+from tacit.groups.criterion import Criterion, Judge, ReleasedTerms, Representative, release
 from tacit.groups.profiles import Profiles
-from tacit.groups.representative import ReleasedTerms, Representative, release
 from tacit.taxonomy import load_wordnet
 from tacit.validation import whole
 

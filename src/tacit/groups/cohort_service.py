@@ -18,9 +18,9 @@ import numpy as np
 from tacit.errors import InputError, ParameterError
 from tacit.files import atomic_directory, atomic_file
 from tacit.groups.cohorts import Cohorts, Standing, load_cohorts, order_of
+from tacit.groups.criterion import Representative
 from tacit.groups.profiles import Profiles, newcomers_terms
 from tacit.groups.report import cohort_report
-from tacit.groups.representative import Representative
 from tacit.groups.service import Groups, People, ProgressBar, Result
 from tacit.groups.store import FILE, CohortStore, Place
 from tacit.groups.words import STRENGTHS, Generation, Words

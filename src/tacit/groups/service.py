@@ -22,9 +22,8 @@ from tacit.display import Displayed
 from tacit.errors import InputError, ParameterError
 from tacit.files import check_output_folder
 from tacit.groups.bundling import Bundler
-from tacit.groups.criterion import CRITERIA
+from tacit.groups.criterion import CRITERIA, Representative
 from tacit.groups.profiles import Profiles, check_period, newcomers_terms
-from tacit.groups.representative import Representative
 from tacit.groups.store import FILE, MARKS, Place, Store, write_lines
 from tacit.groups.words import Generation
 from tacit.privacy.ledger.ledger import Ledger

@@ -21,7 +21,7 @@ from tacit.errors import InputError, IntegrityError
 from tacit.files import atomic_file
 from tacit.groups.bundling import MOST_USERS
 from tacit.groups.cohorts import Standing
-from tacit.groups.representative import Representative
+from tacit.groups.criterion import Representative
 
 FILE = "groups.sqlite"
 WAITING = -1

@@ -1,12 +1,14 @@
-"""Addresses as people read them: a name that could pass for another is shown letter by letter, as DNS has it.
+"""Addresses and topics as people read them.
 
-A label of a host is shown as it is written if all its letters are of one script (or of scripts that are
-written together, as in Japanese), and none of it is made of letters alone that look like Latin ones. All
-others are shown in punycode, as browsers do, so that ``аpple.com`` with a Cyrillic а reads
-``xn--pple-43d.com``.
+A name that could pass for another is shown letter by letter, as DNS has it: a label of a host is shown as it
+is written if all its letters are of one script (or of scripts that are written together, as in Japanese), and
+none of it is made of letters alone that look like Latin ones. All others are shown in punycode, as browsers
+do, so that ``аpple.com`` with a Cyrillic а reads ``xn--pple-43d.com``.
 """
 
+import re
 import unicodedata
+from collections.abc import Iterable
 from importlib import resources
 from urllib.parse import unquote, urlsplit
 
@@ -67,3 +69,23 @@ def table(name: str) -> dict[str, str]:
     """A table of this package: on each line a name and, after a space, what it stands for."""
     lines = (resources.files("tacit.web") / name).read_text("utf-8").splitlines()
     return {head: told for head, _, told in (line.partition(" ") for line in lines)}
+
+
+_SENSE = re.compile(r"\.n\.\d+$")
+
+
+def readable_topic(label: str) -> str:
+    """The last part of a label without WordNet's sense number.
+
+    >>> readable_topic("entity.n.01/domestic_animal.n.01")
+    'domestic animal'
+    """
+    name = _SENSE.sub("", label.rpartition("/")[2]).replace("_", " ")
+    return name.replace("%2F", "/").replace("%25", "%")
+
+
+def leaf_names(labels: Iterable[str]) -> tuple[str, ...]:
+    """Name the most specific of some topics, those under which no other lies."""
+    found = list(labels)
+    inner = {label.rpartition("/")[0] for label in found}
+    return tuple(dict.fromkeys(readable_topic(label) for label in found if label not in inner))

@@ -2,11 +2,10 @@
 
 from tacit.errors import LogError, ParameterError
 from tacit.searchlog.readers.access import AccessReader
-from tacit.searchlog.readers.delimited import DelimitedReader
+from tacit.searchlog.readers.delimited import AolReader, DelimitedReader, ExciteReader
 from tacit.searchlog.readers.inspection import looked_at
 from tacit.searchlog.readers.objects import EXPORTS, ObjectsReader
 from tacit.searchlog.readers.protocol import ColumnMapping, Reader, Reading
-from tacit.searchlog.readers.published import AolReader, ExciteReader
 from tacit.searchlog.readers.source import Source, find_sources, foreign
 from tacit.searchlog.readers.typed import DatabaseReader, ParquetReader
 

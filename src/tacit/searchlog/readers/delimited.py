@@ -1,8 +1,8 @@
-"""CSV and TSV with a header, a column mapping, or AOL's columns in AOL's order. A record is a line.
+"""CSV and TSV with a header, a column mapping, or AOL's columns in AOL's order; the logs of AOL and Excite.
 
-In CSV a field may stand in quotes, with a quote inside it doubled, and run over line ends (RFC 4180), which
-become spaces. A stray quote spoils one line instead of the rest of the file: lines are joined only where
-that makes a whole record. In TSV quotes mean nothing.
+A record is a line. In CSV a field may stand in quotes, with a quote inside it doubled, and run over line ends
+(RFC 4180), which become spaces. A stray quote spoils one line instead of the rest of the file: lines are
+joined only where that makes a whole record. In TSV quotes mean nothing.
 
 Where neither a mapping nor a header names the columns, the order of AOL's is recognised by the times in the
 third; whether a rank or a url follows is inferred from what the columns hold.
@@ -11,7 +11,7 @@ third; whether a rank or a url follows is inferred from what the columns hold.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.errors import LogError
-from tacit.searchlog.readers.inspection import ColumnKind, Values, kind_of, split_line
+from tacit.searchlog.readers.inspection import ADDRESS, NUMBER, ColumnKind, Values, kind_of, split_line
 from tacit.searchlog.readers.protocol import Block, ColumnMapping, Parsed, Reader, Reading, Reason
 from tacit.searchlog.readers.records import Fields, Written, enclosing_quotes, split_fields, to_records
 from tacit.searchlog.readers.source import Opening, Source
-from tacit.searchlog.readers.times import TimeReader
-from tacit.searchlog.schema import COLUMNS
+from tacit.searchlog.readers.times import TimeReader, compact_instants
+from tacit.searchlog.schema import COLUMNS, WORDLESS
 
 HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 """The names of AOL's columns."""
@@ -357,3 +357,75 @@ def without_headers(written: Written, names: Sequence[bytes]) -> tuple[Written, 
             same = pc.and_(same, pc.equal(values, name))
     headers = np.asarray(same)
     return (written.only(~headers), int(headers.sum())) if headers.any() else (written, 0)
+
+
+class AolReader(DelimitedReader):
+    """The format of AOL's log of 2006: a header like its, or times in the third of three columns or more."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__("tsv", reading)
+        self.name = "aol"
+
+    def recognises(self, opening: Opening) -> bool:
+        rows = [line.split(b"\t") for line in opening.lines[:_SAMPLE] if line.strip()]
+        if rows and rows[0][:_NEEDED] == [name.encode() for name in HEADER[:_NEEDED]]:
+            return True
+        return in_aol_order(rows, self.reading.read_times, "\t") is not None
+
+    def placed(self, opening: Opening) -> dict[str, int]:
+        rows = [line.split(b"\t") for line in opening.lines if line.count(b"\t") >= _NEEDED - 1]
+        layout = in_aol_order(rows, self.reading.read_times, "\t") if rows else None
+        clicks = {"rank": 3, "url": 4} if layout is None else layout.positions
+        return {"user": 0, "query": 1, "time": 2} | clicks
+
+    def laid_out(self, opening: Opening) -> Layout:
+        del opening
+        places = {"user": 0, "query": 1, "time": 2, "rank": 3, "url": 4}
+        return Layout("\t", places, frozenset({_NEEDED}), tuple(name.encode() for name in HEADER), _NEEDED)
+
+    def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
+        found, misfits, blank = super().written(block)
+        clicks = _told_apart(*found.columns[3:])
+        return replace(found, columns=(*found.columns[:3], *clicks)), misfits, blank
+
+
+def _told_apart(fourth: pa.BinaryArray, fifth: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.BinaryArray]:
+    """Rank and url, line by line: a fourth column with an address is the url, and the fifth then the rank."""
+    written = fourth.view(pa.string())
+    plain = pc.or_kleene(pc.ascii_is_decimal(written), pc.equal(pc.binary_length(fourth), 0))
+    if pc.all(plain, skip_nulls=True).as_py() is not False:
+        return fourth, fifth
+    is_url = pc.fill_null(
+        pc.and_(
+            pc.match_substring_regex(fourth, ADDRESS), pc.invert(pc.match_substring_regex(fourth, NUMBER))
+        ),
+        False,
+    )
+    return pc.if_else(is_url, fifth, fourth), pc.if_else(is_url, fourth, fifth)
+
+
+_WORDLESS = pa.scalar(WORDLESS.encode(), pa.binary())
+
+
+class ExciteReader(DelimitedReader):
+    """The format of Excite's logs of 1997 to 2001: three columns, times of twelve digits in the second."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__("tsv", replace(reading, time_format="compact"))
+        self.name = "excite"
+
+    def laid_out(self, opening: Opening) -> Layout:
+        del opening
+        return Layout("\t", {"user": 0, "time": 1, "query": 2}, frozenset({3}))
+
+    def recognises(self, opening: Opening) -> bool:
+        lines = [line.split(b"\t") for line in opening.lines[:_SAMPLE]]
+        fitting = [line[1] for line in lines if len(line) == 3]
+        _, readable = compact_instants(pa.array(fitting, pa.binary()))
+        return int(readable.sum()) * 2 > len(lines)
+
+    def written(self, block: Block) -> tuple[Written, list[tuple[Reason, Numbers]], int]:
+        found, misfits, blank = super().written(block)
+        user, query, *more = found.columns
+        query = pc.if_else(pc.equal(pc.binary_length(query), 0), _WORDLESS, query)
+        return replace(found, columns=(user, query, *more)), misfits, blank

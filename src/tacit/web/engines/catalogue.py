@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
 from tacit.errors import InputError
+from tacit.web.addresses import leaf_names
 from tacit.web.engines import interface
 from tacit.web.engines.client import names_local_address
-from tacit.web.topics import leaf_names
 
 _MEDIAWIKI = json.loads((resources.files("tacit.web.engines") / "mediawiki.json").read_text("utf-8"))
 """MediaWiki's search, under the address of its script path (for Wikipedia: https://en.wikipedia.org/w)."""

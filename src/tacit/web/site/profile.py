@@ -6,8 +6,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tacit.errors import InputError
+from tacit.web.addresses import readable_topic
 from tacit.web.site.site import Notice, Site
-from tacit.web.topics import readable_topic
 
 _INTERESTS = "/profile#interests"
 _BUSIEST, _FOUND, _MOST_TO_MARK, _SEVERAL = 24, 60, 1_000, 1.5

@@ -24,6 +24,7 @@ from tacit import __version__
 from tacit.device import Guard
 from tacit.errors import TacitError
 from tacit.pages import templates
+from tacit.web.addresses import leaf_names, readable_topic
 from tacit.web.engines.catalogue import named_apart
 from tacit.web.engines.interface import RESULTS_ASKED, EngineDescription, SearchResult
 from tacit.web.rules import RuleBook
@@ -31,7 +32,6 @@ from tacit.web.search import Choices, SearchService
 from tacit.web.site.door import Admission
 from tacit.web.state import PageState, SentRequests, Settings, engines, load_settings, stored_rules
 from tacit.web.suggestions import Suggestions
-from tacit.web.topics import leaf_names, readable_topic
 from tacit.world import wordnet_corpus, wordnet_engine
 
 _KEPT_NOTICES = 50
