@@ -41,5 +41,5 @@ def test_the_lines_that_are_not_utf8_are_counted(rows: list[tuple[bytes, bytes, 
     assert bad.get(Reason.ENCODING, []) == [n for n in range(1, len(lines) + 1) if n not in sound]
     assert set(bad) <= {Reason.ENCODING}
     assert parsed.records.num_rows == len(sound)
-    assert parsed.records["user"].to_pylist() == [rows[n - 1][0].decode() for n in sound]
+    assert parsed.records["user"].to_pylist() == [rows[n - 1][0].decode().strip() for n in sound]
     assert pa.types.is_string(parsed.records["url"].type)

@@ -9,7 +9,7 @@ on ε from many runs of the real code on neighbouring logs. Nothing is charged, 
 
 Args:
     plan: a mechanism, or its plan.
-    runs: of each log of a pair, 100,000 unless given (of adaptive rounds 1,000,000); half of them choose the
+    runs: of each log of a pair, 100,000 unless given (of adaptive rounds 4,000,000); half of them choose the
         event, the others measure it.
     seconds: make fewer runs where these would take longer.
 

@@ -142,9 +142,7 @@ def shown_within(plan: Plan[Any]) -> dict[str, bool]:
         )
     found = {}
     for part in plan.schedule:
-        listed = [
-            value for column, _ in part.within for value in tables[part.table].column(column).to_pylist()
-        ]
+        listed = [each for column, _ in part.within for each in tables[part.table].column(column).to_pylist()]
         require(not part.within or bool(listed), f"{part.table}: nothing is shown")
         found[part.table] = "k1" not in listed
     return found

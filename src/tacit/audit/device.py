@@ -54,9 +54,7 @@ Seen = NDArray[np.float64]
 
 def naive_bayes(seen: Seen, truth: Flags, asked: Seen) -> NDArray[np.float64]:
     """Log odds that these people read it, by independent topics, learned from others."""
-    chance = [
-        (seen[truth == which].sum(axis=0) + 0.5) / ((truth == which).sum() + 1) for which in (True, False)
-    ]
+    chance = [(seen[truth == read].sum(axis=0) + 0.5) / ((truth == read).sum() + 1) for read in (True, False)]
     on, off = np.log(chance[0] / chance[1]), np.log((1 - chance[0]) / (1 - chance[1]))
     return np.asarray(asked @ on + (1 - asked) @ off)
 
@@ -261,9 +259,7 @@ def _without_what_was_caught(
     history, marked = guard.history(limit=1_000_000), guard.sensitive_topics()
     before = [guard.preview(query).topics for query in queries]
     caught = [page.number for page in history if page.withheld]
-    below = sum(
-        topic == mark or topic.startswith(f"{mark}/") for row in before for topic in row for mark in marked
-    )
+    below = sum(t == mark or t.startswith(f"{mark}/") for row in before for t in row for mark in marked)
     texts = [page_text(page.query, page.title, "", page.url) for page in history if not page.withheld]
     for number in caught:
         guard.forget(click=number)

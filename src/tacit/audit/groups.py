@@ -126,9 +126,8 @@ def proved_together(
         The ε that is proved at the δ of both together, that δ, and the ε that both promise together.
     """
     with open_engine(threads=1) as engine:
-        replicas = Replicas(
-            plan, list(count_pairs(plan, engine))[0 if plan.schedule.selection is None else -1]
-        )
+        pairs = list(count_pairs(plan, engine))
+    replicas = Replicas(plan, pairs[0 if plan.schedule.selection is None else -1])
     half, delta = runs // 2, plan.delta + generation.delta
     learned = learned_score(*(replicas.runs(log, half, source) for log in (0, 1)))
 

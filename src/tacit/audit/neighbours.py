@@ -101,9 +101,7 @@ def history_of(plan: Plan[Any], word: str = "item") -> History:
         case "click":
             limit = min(asked.queries_per_user, _MOST)
             sets = plan.sets  # type: ignore[attr-defined]
-            domain, known = (
-                getattr(sets[name], of, None) for name, of in (("domain", "queries"), ("surfaced", "urls"))
-            )
+            domain, known = getattr(sets["domain"], "queries", None), getattr(sets["surfaced"], "urls", None)
             first = 0 if word == "item" else limit + 1
             names = [lettered(word, n) for n in range(limit + 1)]
             if domain is not None:
@@ -169,9 +167,7 @@ def people_of(plan: Plan[Any]) -> dict[str, int]:
         return {"crowd": selection.least + math.ceil(SCALES * selection.scale), "alone": 0}
     if plan.schedule.exact:
         return {"straddler": min(part.minimum for part in plan.schedule) - 1}
-    crowd = max(
-        max(part.least or 0, part.minimum) + math.ceil(SCALES * part.scale) + 1 for part in plan.schedule
-    )
+    crowd = max(max(p.least or 0, p.minimum) + math.ceil(SCALES * p.scale) + 1 for p in plan.schedule)
     first = plan.schedule.parts[0]
     found = {"crowd": crowd, "alone": 0, "straddler": max(0, (first.least or 2) - 1)}
     return found | ({"first threshold": first.minimum - 1} if first.minimum > 1 else {})

@@ -21,7 +21,7 @@ Seconds = Annotated[
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(min=64, help="Of each log (default: 100,000; rounds 10⁶).", show_default=False),
+    typer.Option(min=64, help="Of each log (default: 100,000; rounds 4·10⁶).", show_default=False),
 ]
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)
@@ -210,9 +210,8 @@ def _by_mechanism(run: Any, group: str, log: str, about: str, others: Any, usual
     for name in MECHANISMS:
         mechanism = mechanism_class(name)
         if mechanism.publishes_queries or not log:
-            command = declared_command(
-                mechanism, partial(run, name), run.__doc__.replace("a mechanism", mechanism.title)
-            )
+            meaning = run.__doc__.replace("a mechanism", mechanism.title)
+            command = declared_command(mechanism, partial(run, name), meaning)
             verbs.append(verb(command, f"{log}{mechanism.example}", name))
     return verb_group(f"audit {group}", about, [*verbs, *others], usual)
 

@@ -139,9 +139,8 @@ def _clear(output: Path) -> None:
     """Make the folder; replace it only if an earlier demo made it."""
     if output.exists():
         if not (output / _MARK).exists():
-            raise InputError(
-                f"{output} exists and was not made by `tacit demo`.", "Choose another folder with -o."
-            )
+            problem = f"{output} exists and was not made by `tacit demo`."
+            raise InputError(problem, "Choose another folder with -o.")
         shutil.rmtree(output)
     output.mkdir(parents=True)
     (output / _MARK).touch()

@@ -83,10 +83,8 @@ def _shown(measured: dict[str, Any], place: str) -> Iterator[str | Text | Table]
     rows = []
     for line in attacks:
         gain = "{:+.3f} [{:.3f}, {:.3f}]".format(line["gain"], *line["gain_interval"])
-        right, without, surest, surely = (
-            f"{line[key]:.3f}" for key in ("right", "without", "surest", "surest_without")
-        )
-        rows.append((f"{line['known_terms']}, {line['knows']}", right, without, gain, surest, surely))
+        shares = [f"{line[key]:.3f}" for key in ("right", "without", "surest", "surest_without")]
+        rows.append((f"{line['known_terms']}, {line['knows']}", *shares[:2], gain, *shares[2:]))
     if rows:
         yield table(("knows", "right", "without", "gain, 95 %", "surest tenth", "without"), rows)
 

@@ -64,9 +64,7 @@ def import_(
     from tacit.searchlog.readers import ColumnMapping
 
     given |= {"mapping": ColumnMapping.parse(columns), "normalise": not no_normalise, "table": table_name}
-    options = ImportOptions(
-        **{field.name: given[field.name] for field in fields(ImportOptions) if field.init}
-    )
+    options = ImportOptions(**{each.name: given[each.name] for each in fields(ImportOptions) if each.init})
     if look:
         seen = [look_at(path, format_name, options, encoding) for path in files]
         emit({"files": [asdict(file) | {"path": str(file.path)} for file in seen]}, *_looked(seen))
@@ -162,11 +160,7 @@ def _shown(result: dict[str, Any]) -> Iterator[str | Table]:
     )
     for remark in sorted({remark for file in files for remark in file["remarks"]}):
         yield f"{remark}: {sum(file['remarks'].get(remark, 0) for file in files):,} records"
-    rows = [
-        (file["path"], kind, f"{count:,}", "")
-        for file in files
-        for kind, count in file["passed_over"].items()
-    ]
+    rows = [(f["path"], kind, f"{count:,}", "") for f in files for kind, count in f["passed_over"].items()]
     for file in files:
         for reason, found in file["bad_lines"].items():
             first = ", ".join(f"{line:,}" for line in found["first_lines"])

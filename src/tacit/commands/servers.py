@@ -49,9 +49,8 @@ def run(
     from tacit.web.server import serve
 
     def started() -> None:
-        emit(
-            {"address": server.address, **result}, f"{title.format(server.address)} (stop with Ctrl-C)", *says
-        )
+        said = f"{title.format(server.address)} (stop with Ctrl-C)"
+        emit({"address": server.address, **result}, said, *says)
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a thousand idle connections must not fill it
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -193,9 +193,7 @@ class Verb(_Headed, TyperCommand):
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.replace("a valid float", "a number")
-            commas = [
-                found for word in given if (found := re.fullmatch(r"(?:--[\w-]+=)?(-?\d+),(\d+)", word))
-            ]
+            commas = [hit for word in given if (hit := re.fullmatch(r"(?:--[\w-]+=)?(-?\d+),(\d+)", word))]
             if commas and "not a number" in error.message:
                 error.message = f"write numbers with a point, as in {commas[0][1]}.{commas[0][2]}."
             raise

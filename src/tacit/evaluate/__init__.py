@@ -47,7 +47,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     missing = [package for package in _NEEDED if find_spec(package) is None]
     if missing:
-        raise InputError(
-            f"evaluation needs {', '.join(missing)}, not installed here.", "Install tacit[report]."
-        )
+        problem = f"evaluation needs {', '.join(missing)}, not installed here."
+        raise InputError(problem, "Install tacit[report].")
     return getattr(import_module(f"{__name__}.{home}"), name)

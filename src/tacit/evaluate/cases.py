@@ -191,9 +191,7 @@ def reading_people(
     by_name: dict[str, list[HistoryCase]] = {}
     for number in range(people if listed else 0):
         choice = random.Random(f"{seed} {reads} {number}")
-        chosen = {
-            query: choice.choice(judged[query]) for query in choice.sample(listed, min(meanings, len(listed)))
-        }
+        chosen = {q: choice.choice(judged[q]) for q in choice.sample(listed, min(meanings, len(listed)))}
         read = {query: set(choice.sample(sorted(ambient.meanings[m]), reads)) for query, m in chosen.items()}
         history = [page for query in chosen for page in ambient.results[query] if page["id"] in read[query]]
         by_name[f"reader-{number}"] = [

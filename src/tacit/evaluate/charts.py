@@ -192,14 +192,8 @@ def _finished(layers: Sequence[Chart], rows: Rows, *, height: int = 260, panel: 
     }
     if panel is None:
         return made | {"layer": list(layers), "width": "container", "height": height}
-    header = {"labelColor": _INK, "labelOrient": "top", "labelAnchor": "start"}
-    column = {
-        "field": panel,
-        "type": "nominal",
-        "sort": _values(rows, panel),
-        "title": None,
-        "header": header,
-    }
+    head = {"labelColor": _INK, "labelOrient": "top", "labelAnchor": "start"}
+    column = {"field": panel, "type": "nominal", "sort": _values(rows, panel), "title": None, "header": head}
     drawn = {"layer": list(layers), "width": _PANEL, "height": height}
     return made | {"facet": {"column": column}, "spec": drawn, "resolve": {"scale": {"y": "independent"}}}
 

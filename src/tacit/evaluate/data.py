@@ -343,9 +343,8 @@ class ReleasedData:
         """Query, url, count."""
         if (table := self.tables.get("clicks")) is None:
             return Weighted(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        return add_up(
-            self.queries.find(_texts(table, "query")), self.urls.find(_texts(table, "url")), _counts(table)
-        )
+        row, column = self.queries.find(_texts(table, "query")), self.urls.find(_texts(table, "url"))
+        return add_up(row, column, _counts(table))
 
     @cached_property
     def steps(self) -> Weighted:

@@ -123,9 +123,8 @@ def read_sessions(path: Path) -> list[Judged]:
         ) from error
     found = [_session(element, place) for place, element in enumerate(root.iter("session"), start=1)]
     if not found:
-        raise InputError(
-            f"{path.name} has no element named session.", "Give a file of the TREC Session track."
-        )
+        problem = f"{path.name} has no element named session."
+        raise InputError(problem, "Give a file of the TREC Session track.")
     return found
 
 

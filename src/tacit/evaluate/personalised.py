@@ -131,9 +131,8 @@ def another_of(people: Sequence[str]) -> dict[str, str]:
     """Give each person the next one, the last the first: nobody is given their own evidence."""
     named = list(dict.fromkeys(people))
     if len(named) < 2:
-        raise InfeasibleError(
-            f"{len(named)} person has test queries; another one's evidence needs two.", "Use more `users`."
-        )
+        problem = f"{len(named)} person has test queries; another one's evidence needs two."
+        raise InfeasibleError(problem, "Use more `users`.")
     return dict(zip(named, [*named[1:], named[0]], strict=True))
 
 
@@ -323,9 +322,8 @@ class Readers(People):
     """People who have read some of AMBIENT's results."""
 
     def __init__(self, folder: str | Path, users: int, population: int, seed: int) -> None:
-        self._people = held_out.reading_people(
-            held_out.load_ambient(folder), max(users, population), seed=seed
-        )
+        results = held_out.load_ambient(folder)
+        self._people = held_out.reading_people(results, max(users, population), seed=seed)
         judged, voters = list(self._people)[:users], list(self._people)[users : users + VOTERS]
         self.cases: Sequence[HistoryCase] = [case for name in judged for case in self._people[name]]
         self.voters: Sequence[HistoryCase] = [case for name in voters for case in self._people[name]]

@@ -152,9 +152,7 @@ class Results:
         return f"Results(evaluation={self.evaluation!r}, {len(self.rows):,} measurements{page})"
 
     def __str__(self) -> str:
-        shown = [
-            as_text(table.title, [table.headings, *table.cells]) for table in self.tables or self.figures
-        ]
+        shown = [as_text(each.title, [each.headings, *each.cells]) for each in self.tables or self.figures]
         return "\n\n".join(
             part for part in [self.about, self.advice, *shown, "\n".join(self.summary), *self.notes] if part
         )

@@ -51,9 +51,7 @@ def evaluate_series(
     path, weeks = check_log(place("log", log)), whole("weeks", weeks, 2)
     if not length > 0:
         raise ParameterError.outside("length", length, "above 0")
-    plans = [
-        Series(weeks=weeks, epsilon=each, delta=delta, count_every=count_every).plan() for each in epsilons
-    ]
+    plans = [Series(weeks=weeks, epsilon=e, delta=delta, count_every=count_every).plan() for e in epsilons]
     check_folder(to, [], force=force, inputs=[path])
     stream = read_stream(path, weeks, hours=length, risers=whole("new", new, 0), seed=seed)
     steps, rows, curves = Steps(3 * len(plans), progress), list[dict[str, Any]](), list[dict[str, Any]]()
@@ -70,9 +68,7 @@ def evaluate_series(
         rows.append({**row, **counts, **delays, "by_week": found.by_week, "weekly_by_week": each})
         for way, numbers in (("series", found.by_week), ("a release a week", each)):
             panel = f"ε = {epsilon:g}"
-            curves += [
-                {"series": way, "x": n, "y": y, "panel": panel} for n, y in enumerate(numbers, start=1)
-            ]
+            curves += [{"series": way, "x": n, "y": y, "panel": panel} for n, y in enumerate(numbers, 1)]
     made = Results(
         "series",
         "A series on a log of the past",
@@ -104,7 +100,5 @@ def _figures(rows: list[dict[str, Any]], curves: list[dict[str, Any]]) -> list[F
         Figure("series", "Queries published by the end", columns(f"{heads} | {errors}"), rows, draw=draw)
     ]
     if late:
-        shown.append(
-            Figure("delays", "How soon a new query is found", columns(f"epsilon = ε | {late}"), rows)
-        )
+        shown += [Figure("delays", "How soon a new query is found", columns(f"epsilon = ε | {late}"), rows)]
     return shown

@@ -161,9 +161,8 @@ class Bundling:
         for group, size in enumerate(self.sizes.tolist()):
             held = released.held(group)
             pairs = zip(released.terms[held].tolist(), released.holders[held].tolist(), strict=True)
-            found.append(
-                Representative(group, size, {vocabulary[t]: float(f"{n / size:.6g}") for t, n in pairs})
-            )
+            shares = {vocabulary[term]: float(f"{n / size:.6g}") for term, n in pairs}
+            found.append(Representative(group, size, shares))
         return found
 
 

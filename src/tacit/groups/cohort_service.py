@@ -275,9 +275,8 @@ def votes_of(
             continue
         _, scores, gate = cohorts.told(person.places, words, request.results, request.query)
         orders = (order_of(scores, gate, strength) for strength in STRENGTHS)
-        gained.setdefault(request.user, []).append(
-            [average_precision(order, request.clicked) for order in orders]
-        )
+        precisions = [average_precision(order, request.clicked) for order in orders]
+        gained.setdefault(request.user, []).append(precisions)
     return {user: STRENGTHS[int(np.mean(found, axis=0).argmax())] for user, found in gained.items()}
 
 

@@ -88,9 +88,7 @@ class Cohorts:
 
         Words weigh (1 + ln times)·how telling they are. A row does not depend on the others.
         """
-        known = [
-            [(number, times) for number, times in bag.items() if number < len(self.table)] for bag in bags
-        ]
+        known = [[(word, times) for word, times in bag.items() if word < len(self.table)] for bag in bags]
         pairs = np.array([pair for bag in known for pair in bag], np.int64).reshape(-1, 2)
         distinct, columns = np.unique(pairs[:, 0], return_inverse=True)
         weights = (1 + np.log(pairs[:, 1])) * self.table.weight[pairs[:, 0]]
@@ -156,9 +154,7 @@ class Cohorts:
                 if falls[text] != _NOWHERE:
                     total[int(falls[text])] += weight
             places = tuple(sorted(total, key=lambda cohort: (-total[cohort], cohort))[:PLACES])
-            pairs = {
-                (int(falls[text]), word) for text in texts if falls[text] in places for word in named[text]
-            }
+            pairs = {(int(falls[text]), w) for text in texts if falls[text] in places for w in named[text]}
             found.append(Standing(places, _chosen(pairs, user, key)))
         return found
 
@@ -181,10 +177,7 @@ class Cohorts:
             return None, np.zeros(len(results)), 0.0
         asked = self.table.bag(query)
         texts = (f"{each.get('title') or ''} {each.get('snippet') or ''}" for each in results)
-        bags = [
-            {word: times for word, times in self.table.bag(text).items() if word not in asked}
-            for text in texts
-        ]
+        bags = [{word: n for word, n in self.table.bag(text).items() if word not in asked} for text in texts]
         by_centre = self.scores(self.directions(bags))[:, list(places)]
         by_words = [self._by_words(shown.get(place, {}), bags) for place in places]
         scores = by_centre + np.array(by_words).T

@@ -113,9 +113,7 @@ def _naming_somebody(queries: pa.Array) -> frozenset[int]:
     """The places of the queries that name somebody; few are suspect, and only those are looked at closely."""
     suspect = np.flatnonzero(pc.match_substring_regex(queries, SUSPECT).to_numpy(zero_copy_only=False))
     texts = queries.take(pa.array(suspect)).to_pylist()
-    return frozenset(
-        place for place, text in zip(suspect.tolist(), texts, strict=True) if sensitive_patterns(text)
-    )
+    return frozenset(at for at, text in zip(suspect.tolist(), texts, strict=True) if sensitive_patterns(text))
 
 
 def _words_of_queries(

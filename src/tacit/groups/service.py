@@ -307,6 +307,5 @@ def _refuse_of_the_other(kind: str, asked: Mapping[str, Any]) -> None:
     for name, default in foreign.items():
         if asked[name] != default:
             other = "groups of words" if kind == "cohorts" else "cohorts"
-            raise ParameterError(
-                f"`{name}` belongs to {other}, not to `criterion={kind}`.", f"Leave `{name}` out."
-            )
+            problem = f"`{name}` belongs to {other}, not to `criterion={kind}`."
+            raise ParameterError(problem, f"Leave `{name}` out.")

@@ -45,9 +45,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise InputError(
-                f"there is no groups file at {path}.", "Make the folder with `tacit group LOG -o DIR` first."
-            )
+            problem = f"there is no groups file at {path}."
+            raise InputError(problem, "Make the folder with `tacit group LOG -o DIR` first.")
         self.path = path
         self.connection = _connect(path)
         try:

@@ -89,9 +89,8 @@ class EmbeddedEngine:
             if self._searcher.num_segments > 1:  # a result's number would not be its document's
                 raise ValueError("more than one segment")
         except ValueError as error:
-            raise IntegrityError(
-                f"the search index at {folder} cannot be read.", "Delete the folder and build it again."
-            ) from error
+            problem = f"the search index at {folder} cannot be read."
+            raise IntegrityError(problem, "Delete the folder and build it again.") from error
 
     @classmethod
     def build(cls, folder: str | Path, documents: Iterable[Document]) -> EmbeddedEngine:

@@ -198,9 +198,7 @@ class PeopleTopics:
         keys: list[int] = []
         bounds: list[int] = []
         for topic in self.topics.tolist():
-            numbers = [
-                self.table.number(phrase[0]) for phrase in self.people.words[topic] if len(phrase) == 1
-            ]
+            numbers = [self.table.number(each[0]) for each in self.people.words[topic] if len(each) == 1]
             known = [number for number in numbers if COMMONEST <= number < len(self.table)]
             bounds.append(len(keys))
             keys.extend(known)
@@ -208,9 +206,7 @@ class PeopleTopics:
 
     def _directions(self) -> _Float32:
         """v(t): the mean of the directions of a topic's words."""
-        rows = [
-            self._phrase_directions(self.people.words[topic]).mean(axis=0) for topic in self.topics.tolist()
-        ]
+        rows = [self._phrase_directions(self.people.words[t]).mean(axis=0) for t in self.topics.tolist()]
         return unit_rows(np.array(rows, np.float32))
 
 

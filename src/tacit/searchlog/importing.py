@@ -308,9 +308,8 @@ def import_log(
         else:
             sources.append((source, reader))
     if not sources:
-        raise LogError(
-            "none of the files in the folders given is in a known format.", "Name one with `format`."
-        )
+        problem = "none of the files in the folders given is in a known format."
+        raise LogError(problem, "Name one with `format`.")
     if report.output.is_dir():
         raise InputError(f"the output {report.output} is a folder.", "Name a file in it.")
     with atomic_file(report.output, mode=0o600) as temporary:

@@ -196,9 +196,7 @@ class StatisticsSource:
             "SELECT searches, count(*) AS queries, count(*) FILTER (users = 1) AS single"
             " FROM queries GROUP BY searches ORDER BY searches"
         ).fetchnumpy()
-        searches = Spectrum(
-            *(np.asarray(spectrum[name]).astype(np.int64) for name in ("searches", "queries"))
-        )
+        searches = Spectrum(*(np.asarray(spectrum[key]).astype(np.int64) for key in ("searches", "queries")))
         step()
         return LogStatistics(
             records=records,

@@ -198,9 +198,8 @@ def load_odp(file: str | Path) -> TopicTree:
         listed.update(topic for topic in topics if topic)
     paths = counted if counted else dict.fromkeys(listed, 0)
     if not paths:
-        raise TaxonomyError(
-            f"{file} holds no topics.", "Give the Open Directory's content or structure dump."
-        )
+        problem = f"{file} holds no topics."
+        raise TaxonomyError(problem, "Give the Open Directory's content or structure dump.")
     begin = 1 if {path[0] for path in paths} == {"Top"} else 0
     return TopicTree.from_paths((path[begin:], float(count)) for path, count in paths.items())
 

@@ -72,10 +72,7 @@ def people_file(name: str) -> list[str]:
 @cache
 def load_people() -> PeopleTaxonomy:
     """The people's taxonomy, read once per process."""
-    listed = {
-        tuple(head.lstrip("!").split("/")): (head[0] == "!", told)
-        for head, told in people_lines("topics.txt")
-    }
+    listed = {tuple(h.lstrip("!").split("/")): (h[0] == "!", told) for h, told in people_lines("topics.txt")}
     tree = TopicTree.from_paths((path, 0.0) for path in listed)
     concepts = tuple(sorted({path[0] for path, (sensitive, _) in listed.items() if sensitive}))
     place = {name: number for number, name in enumerate(concepts)}

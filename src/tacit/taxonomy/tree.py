@@ -183,9 +183,8 @@ class TopicTree:
         for name in path:
             below = self._named_below(node).get(name)
             if below is None:
-                raise TaxonomyError(
-                    "the tree has no topic at this path.", f"Paths begin with the root, {self.names[0]!r}."
-                )
+                problem = "the tree has no topic at this path."
+                raise TaxonomyError(problem, f"Paths begin with the root, {self.names[0]!r}.")
             node = below
         if node < 0:
             raise TaxonomyError("an empty path names no topic.", f"The root is {self.names[0]!r}.")

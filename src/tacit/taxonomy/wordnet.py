@@ -177,9 +177,8 @@ class WordNet:
         """The synset of that name, such as ``dog.n.01``."""
         found = self.find(name)
         if found is None:
-            raise TaxonomyError(
-                "WordNet has no noun synset of that name.", "Names look like dog.n.01: word, n, sense."
-            )
+            problem = "WordNet has no noun synset of that name."
+            raise TaxonomyError(problem, "Names look like dog.n.01: word, n, sense.")
         return found
 
     def find(self, name: str) -> int | None:

@@ -56,13 +56,11 @@ class WordTable:
             self._middle, self._step = np.load(folder / "evening.npy")
             listed = (folder / "words.txt").read_text(encoding="utf-8").split()
         except (OSError, ValueError) as error:
-            raise IntegrityError(
-                f"the word vectors at {folder} cannot be read.", "Install Tacit again."
-            ) from error
+            problem = f"the word vectors at {folder} cannot be read."
+            raise IntegrityError(problem, "Install Tacit again.") from error
         if not self.vectors.shape == (len(listed), len(self.scale)) == self.rest.shape:
-            raise IntegrityError(
-                f"the word vectors at {folder} do not fit their words.", "Install Tacit again."
-            )
+            problem = f"the word vectors at {folder} do not fit their words."
+            raise IntegrityError(problem, "Install Tacit again.")
         self.words: tuple[str, ...] = tuple(listed)
         self._number = dict(zip(listed, range(len(listed)), strict=True))
         self._telling = {

@@ -434,9 +434,7 @@ class _Arrangement:
             parts.append(f"Your rule: {rule.action} {rule.pattern}.")
         elif was != unruled:
             parts.append("Your rules for other sites moved it.")
-        by_engine = (
-            "an engine was sent interests of yours, or " if self.batch.fused != self.batch.plain else ""
-        )
+        by_engine = "an engine was sent interests of yours, or " * (self.batch.fused != self.batch.plain)
         if rank < was and any(alike):
             read = "it before" if alike.itself else f"pages about {', '.join(alike.words)}"
             parts.append(f"Moved up from {was}, since you opened {read}.")

@@ -34,9 +34,7 @@ class PageState:
     def __init__(self, path: str | Path, schema: str = _SCHEMA) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        self._connection = sqlite3.connect(
-            self.path, isolation_level=None, timeout=30, check_same_thread=False
-        )
+        self._connection = sqlite3.connect(self.path, 30, isolation_level=None, check_same_thread=False)
         self._connection.execute("PRAGMA secure_delete = ON")
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._connection.executescript(schema)
@@ -122,9 +120,7 @@ class SentRequests:
         return [SentRequest(n, e, datetime.fromisoformat(t), x, a, bytes(b)) for n, e, t, x, a, b in rows]
 
     def count(self) -> dict[str, int]:
-        return dict(
-            self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY engine")
-        )
+        return dict(self._state.rows("SELECT engine, count(*) FROM page_sent GROUP BY engine ORDER BY 1"))
 
 
 # -- the person's choices --------------------------------------------------------------------------------

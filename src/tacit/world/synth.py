@@ -200,9 +200,7 @@ class Factory:
     def make(self, first_user: int, quotas: npt.NDArray[np.int64]) -> UserBlock:
         """The block of the users from ``first_user`` on, who make ``quotas`` records."""
         lexicon, users = self.world.lexicon, np.arange(first_user, first_user + len(quotas))
-        who, what, clock, where = (
-            streams(self.seed, users, purpose) for purpose in (_WHO, _WHAT, _CLOCK, _WHERE)
-        )
+        who, what, clock, where = (streams(self.seed, users, use) for use in (_WHO, _WHAT, _CLOCK, _WHERE))
         interests = draw_interests(who, self.world.interests, self.sensitive_share)
         rows, bounds = histories(what, quotas, interests, lexicon, self.results, self.weeks)
         seconds = self._seconds(clock, bounds, np.ascontiguousarray(rows[:, PAUSE]))
@@ -378,10 +376,8 @@ class SyntheticLog:
         with ThreadPoolExecutor(threads, thread_name_prefix="synth") as pool:
             try:
                 while True:
-                    while len(pending) <= threads and (start := next(starts, None)) is not None:
-                        pending.append(
-                            pool.submit(factory.make, start, records[start : start + _BLOCK_USERS])
-                        )
+                    while len(pending) <= threads and (at := next(starts, None)) is not None:
+                        pending.append(pool.submit(factory.make, at, records[at : at + _BLOCK_USERS]))
                     if not pending:
                         return
                     yield pending.popleft().result()
@@ -412,9 +408,8 @@ class SyntheticLog:
             advance: called with the number of records written since the last call.
         """
         if truth is not None and Path(truth).resolve() == Path(path).resolve():
-            raise ParameterError(
-                "the log and the truth behind it cannot be the same file.", "Give the truth another name."
-            )
+            problem = "the log and the truth behind it cannot be the same file."
+            raise ParameterError(problem, "Give the truth another name.")
         counted, asked = Counter[str](), [np.empty(0, np.uint64)]
         with ExitStack() as files:
             temporary = files.enter_context(atomic_file(path, mode=0o600))

@@ -219,10 +219,8 @@ def advice(found: Measurements, people: int, released_people: float) -> str:
         elif judged.epsilon is None:
             how = 2 * judged.most, f"not at all up to ε = {judged.most:g}"
         else:
-            how = (
-                judged.epsilon,
-                f"{'from' if judged.epsilon == least else 'not before'} ε = {judged.epsilon:g}",
-            )
+            begins = "from" if judged.epsilon == least else "not before"
+            how = judged.epsilon, f"{begins} ε = {judged.epsilon:g}"
         said.setdefault(how, []).append(task.title)
     if not said:
         return f"With {counted(people)}: no release with an ε was tried."

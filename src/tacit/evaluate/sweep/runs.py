@@ -72,13 +72,11 @@ class RunStore:
         identity = json.loads(json.dumps({"format": _FORMAT, **identity}))
         state = folder / _STATE
         if folder.exists() and not state.exists() and any(folder.iterdir()):
-            raise InputError(
-                f"{folder} exists and holds no sweep to resume.", "Choose another folder, or remove it."
-            )
+            problem = f"{folder} exists and holds no sweep to resume."
+            raise InputError(problem, "Choose another folder, or remove it.")
         if not folder.parent.is_dir():
-            raise InputError(
-                f"the folder {folder.parent} does not exist.", "Create it first, or choose another."
-            )
+            problem = f"the folder {folder.parent} does not exist."
+            raise InputError(problem, "Create it first, or choose another.")
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
         self._runs.mkdir(mode=0o700, exist_ok=True)
@@ -114,9 +112,7 @@ class RunStore:
         with np.load(self._path(setting, fold, draw)) as stored:
             about = json.loads(str(stored["about"]))
             named = {name: stored[name] for name in stored.files if name != "about"}
-        owners = {
-            name.removeprefix(_OWNERS): named.pop(name) for name in [*named] if name.startswith(_OWNERS)
-        }
+        owners = {key.removeprefix(_OWNERS): named.pop(key) for key in [*named] if key.startswith(_OWNERS)}
         return SweepRun(fold, draw, named, about["rows"], about["seconds"], owners)
 
 

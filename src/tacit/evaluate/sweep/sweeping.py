@@ -249,14 +249,11 @@ def run_fold(
                     seconds[task] = time.process_time() - begun
                 tables = original.tables if setting == ORIGINAL else released.tables
                 rows = {kind: table.num_rows for kind, table in tables.items()}
+                having = {task: trial for task, trial in trials.items() if hasattr(trial, "owners")}
                 owners = {
-                    task: np.asarray(trial.owners)
-                    for task, trial in trials.items()
-                    if hasattr(trial, "owners")
+                    task: np.asarray(trial.owners) for task, trial in having.items() if setting.is_anchor
                 }
-                store.save(
-                    setting, SweepRun(fold, draw, values, rows, seconds, owners if setting.is_anchor else {})
-                )
+                store.save(setting, SweepRun(fold, draw, values, rows, seconds, owners))
                 done()
                 begun = time.process_time()
 

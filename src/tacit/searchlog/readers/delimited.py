@@ -112,9 +112,7 @@ def in_aol_order(rows: Sequence[Row], read_times: TimeReader, delimiter: str) ->
     sure = [value for value in third if not value.isdigit() or len(value) >= 9]  # no plain short numbers
     if int(read_times(pa.array(sure, pa.binary()))[1].sum()) * 2 <= len(lines):
         return None
-    columns = [
-        Values.of([row[place] for row in kept if len(row) > place]) for place in range(_usual_width(kept))
-    ]
+    columns = [Values.of([row[at] for row in kept if len(row) > at]) for at in range(_usual_width(kept))]
     users, queries, _, *others = columns
     if queries.phrases is not None:  # there are lines enough to say
         numbered = queries.phrases == 0 and queries.differing > 0.95

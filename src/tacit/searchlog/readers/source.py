@@ -166,9 +166,8 @@ class Opening:
     @property
     def suffix(self) -> str:
         """The extension that tells the format: of ``log.csv.gz`` it is ``.csv``."""
-        suffixes = [
-            each for suffix in self.path.suffixes if (each := suffix.lower()) not in COMPRESSED_SUFFIXES
-        ]
+        lowered = map(str.lower, self.path.suffixes)
+        suffixes = [each for each in lowered if each not in COMPRESSED_SUFFIXES]
         return suffixes[-1] if suffixes else ""
 
 

@@ -127,9 +127,8 @@ class ParquetReader(TableReader):
                     yield Block(batch, row, batch.num_rows)
                     row += batch.num_rows
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise LogError(
-                f"{source.path} is a damaged Parquet file, or none at all.", "Make it again."
-            ) from error
+            problem = f"{source.path} is a damaged Parquet file, or none at all."
+            raise LogError(problem, "Make it again.") from error
 
 
 class DatabaseReader(TableReader):
@@ -180,9 +179,7 @@ class DatabaseReader(TableReader):
 
     def _chosen(self, source: Source, tables: dict[str, dict[str, str]]) -> str:
         asked = self.reading.table
-        fitting = [
-            name for name, columns in tables.items() if not self.reading.mapping.missing(list(columns))
-        ]
+        fitting = [name for name, held in tables.items() if not self.reading.mapping.missing(list(held))]
         if asked in tables or (asked is None and len(fitting) == 1):
             return asked or fitting[0]
         named = "; ".join(f"{name} ({', '.join(columns)})" for name, columns in tables.items()) or "none"

@@ -146,9 +146,8 @@ def one(values: Values, name: str) -> str:
 def _chosen(values: Values, name: str, among: Sequence[str]) -> str:
     found = one(values, name)
     if found not in among:
-        raise InputError(
-            f"{name}: choose one of the list.", "Files appear here once they lie in the desk's folder."
-        )
+        problem = f"{name}: choose one of the list."
+        raise InputError(problem, "Files appear here once they lie in the desk's folder.")
     return found
 
 
@@ -161,9 +160,8 @@ def _number(values: Values, name: str, option: str | None = None, *, whole: bool
         if not 0 <= value < 1e12:
             raise ValueError
     except ValueError:
-        raise ParameterError(
-            f"{name}: {text[:40]!r} is not a number that fits.", "Write it as 0.5 or 1e-6."
-        ) from None
+        problem = f"{name}: {text[:40]!r} is not a number that fits."
+        raise ParameterError(problem, "Write it as 0.5 or 1e-6.") from None
     return [option or f"--{name.replace('_', '-')}", str(value) if whole else f"{value:g}"]
 
 
@@ -182,9 +180,8 @@ def _more(values: Values) -> list[str]:
 def _output(shelf: Shelf, values: Values, *, may_be_there: bool = False) -> str:
     name = one(values, "output")
     if not _OUTPUT.fullmatch(name) or name in _TAKEN:
-        raise InputError(
-            "output: name a new folder with letters, digits, points, - and _.", "Such as week-01."
-        )
+        problem = "output: name a new folder with letters, digits, points, - and _."
+        raise InputError(problem, "Such as week-01.")
     if (shelf.home / name).exists() and not may_be_there:
         raise InputError(f"output: {name} exists already.", "Choose another name.")
     return name
@@ -215,9 +212,8 @@ def verdict_after(shelf: Shelf, values: Values) -> ReleaseVerdict:
 def _import(shelf: Shelf, values: Values) -> list[str]:
     chosen = [name for name in values.get("files", ()) if name in shelf.raw]
     if not chosen:
-        raise InputError(
-            "files: choose at least one.", "They appear here once they lie in the desk's folder."
-        )
+        problem = "files: choose at least one."
+        raise InputError(problem, "They appear here once they lie in the desk's folder.")
     if _chosen(values, "how", ("look", "import")) == "look":
         return ["import", *chosen, "--look", *_more(values)]
     name = _output(shelf, values)
@@ -258,9 +254,7 @@ def _publish(shelf: Shelf, values: Values) -> list[str]:
         raise InputError("releases: choose at least one.", "Releases appear here once they are made.")
     output = _output(shelf, values, may_be_there=True)
     again = ["--force"] if (shelf.home / output).exists() else []
-    keys = [
-        word for key in values.get("keys", ()) if key in shelf.keys for word in ("--require-approval", key)
-    ]
+    keys = [w for key in values.get("keys", ()) if key in shelf.keys for w in ("--require-approval", key)]
     ledger = _chosen(values, "ledger", list(shelf.ledgers))
     return ["site", *chosen, "--ledger", ledger, *keys, *_more(values), "-o", output, *again]
 

@@ -134,9 +134,7 @@ class Jobs:
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def all(self) -> list[Job]:
-        return [
-            Job(path) for path in sorted(self.folder.iterdir(), reverse=True) if _NAME.fullmatch(path.name)
-        ]
+        return [Job(one) for one in sorted(self.folder.iterdir(), reverse=True) if _NAME.fullmatch(one.name)]
 
     def find(self, name: str) -> Job:
         if not _NAME.fullmatch(name) or not (self.folder / name).is_dir():

@@ -31,9 +31,8 @@ _PLACE = re.compile(r"\{([A-Za-z0-9_.]+)\}")
 
 def _refuse_unknown(what: str, given: Mapping[str, Any], fields: set[str]) -> None:
     for name in sorted(set(given) - fields):
-        raise InputError(
-            f"{what} has no field {name[:40]!r}.", f"The fields are {', '.join(sorted(fields))}."
-        )
+        problem = f"{what} has no field {name[:40]!r}."
+        raise InputError(problem, f"The fields are {', '.join(sorted(fields))}.")
 
 
 def _at(tree: object, path: str) -> object:
@@ -70,9 +69,8 @@ class DescribedEngine(interface.Upstream):
         if not self.description.get("link"):
             raise InputError("a description must say where the address of a result stands.", "Give link.")
         if "{query}" not in self._template and "{query}" not in json.dumps(self.description.get("body", "")):
-            raise InputError(
-                "neither the address nor the body has {query} in it.", "Put it where the words go."
-            )
+            problem = "neither the address nor the body has {query} in it."
+            raise InputError(problem, "Put it where the words go.")
 
     @property
     def _template(self) -> str:
@@ -215,9 +213,7 @@ def _enriched(one: interface.SearchResult, row: Mapping[str, Any]) -> interface.
     inside = picture.startswith("data:image/") and len(picture) <= _LONGEST_PICTURE
     if not inside and interface.clean_result(picture, "", "") is None:
         picture = ""
-    notes = (
-        interface.plain_text(str(row.get(name) or ""), 60) for name in ("length", "resolution", "source")
-    )
+    notes = (interface.plain_text(str(row.get(key) or ""), 60) for key in ("length", "resolution", "source"))
     return replace(
         one,
         date=moment,
@@ -266,9 +262,8 @@ class TacitServer(interface.Upstream):
         if self.carriage is interface.Carriage.PROFILE and topics:
             message["topics"] = list(topics)
         body = json.dumps(message, ensure_ascii=False).encode()
-        return interface.outgoing_request(
-            "POST", self.address.rstrip("/") + "/search", None, body, "application/json"
-        )
+        url = self.address.rstrip("/") + "/search"
+        return interface.outgoing_request("POST", url, None, body, "application/json")
 
     def read(self, told: Any) -> tuple[list[interface.SearchResult], interface.Aside]:
         """Read the results in the server's order, with their places before it personalised."""
@@ -357,9 +352,8 @@ def check_engine(engine: interface.EngineDescription) -> interface.EngineDescrip
         raise InputError(f"timeout must be in [0.1, 60] seconds; found {engine.timeout:g}.")
     if engine.kind != EMBEDDED:
         if urlsplit(engine.address).username is not None:
-            raise InputError(
-                "the address must not hold a name or password.", "Use a header in a JSON description."
-            )
+            problem = "the address must not hold a name or password."
+            raise InputError(problem, "Use a header in a JSON description.")
         upstream_of(engine).request("words")
     return engine
 

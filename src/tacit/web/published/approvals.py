@@ -79,9 +79,7 @@ def read_approvals(folder: Path) -> tuple[Approval, ...]:
             raise ValueError("too large")
         form = json.loads(path.read_bytes())
         found = tuple(Approval(**each) for each in form["approvals"])
-        well = form["format"] == 1 and all(
-            isinstance(v, str) for each in found for v in asdict(each).values()
-        )
+        well = form["format"] == 1 and all(isinstance(v, str) for one in found for v in asdict(one).values())
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IntegrityError(f"{path} holds no approvals.", "Have the release signed anew.") from error
     digest = file_hash(folder / MANIFEST)
@@ -139,13 +137,11 @@ def approve(folder: Path, key: Path, approver: str, ledger: Path | None = None) 
     found = verify(folder, ledger)
     if not found:
         failed = next(check.what for check in found.checks if not check.holds)
-        raise IntegrityError(
-            f"{folder} is not signed: it does not verify ({failed}).", "See tacit verify for all checks."
-        )
+        problem = f"{folder} is not signed: it does not verify ({failed})."
+        raise IntegrityError(problem, "See tacit verify for all checks.")
     if key.is_file() and key.stat().st_mode & 0o077:
-        raise InputError(
-            f"{key} can be read by others than its owner.", f"chmod 600 {key}, or make a new key."
-        )
+        problem = f"{key} can be read by others than its owner."
+        raise InputError(problem, f"chmod 600 {key}, or make a new key.")
     secret, known = _loaded(key, "private"), read_approvals(folder)
     draft = Approval(
         manifest=file_hash(folder / MANIFEST),

@@ -199,9 +199,8 @@ def cross_report(path: Path, to: Path) -> str:
     from html import unescape
 
     if not path.is_file() or path.is_symlink() or path.suffix != ".html":
-        raise InputError(
-            f"the report {path} is no plain HTML file.", "Name report.html or audit.html itself."
-        )
+        problem = f"the report {path} is no plain HTML file."
+        raise InputError(problem, "Name report.html or audit.html itself.")
     if path.stat().st_size > _LARGEST_REPORT:
         raise InputError(f"the report {path} is too large.", "Name a page that evaluate or audit made.")
     page = path.read_text("utf-8", errors="replace")

@@ -147,9 +147,7 @@ class _Site:
             (self.folder / "assets" / f"{release.name}.js").write_text(data_script(release, tables), "utf-8")
             if release.approvals:
                 (self.folder / "approvals").mkdir(exist_ok=True)
-                write_approvals(
-                    release.approvals, self.folder / "approvals" / f"{release.name}.approvals.json"
-                )
+                write_approvals(release.approvals, self.folder / "approvals" / f"{release.name}{APPROVALS}")
         registry = json.dumps(self._registry(), indent=2, ensure_ascii=False, allow_nan=False)
         (self.folder / "registry.json").write_text(f"{registry}\n", "utf-8")
         feed = self.environment.get_template("feed.xml.j2").render(site=self)

@@ -238,9 +238,7 @@ class _ExposurePage:
         total = sum(site.sent.count().values())
         listed = site.sent.all(_ON_A_PAGE, (part - 1) * _ON_A_PAGE)
         entries = site.guard.exposure_entries(sent.exposure for sent in listed if sent.exposure is not None)
-        requests = [
-            (sent, entries.get(sent.exposure) if sent.exposure is not None else None) for sent in listed
-        ]
+        requests = [(one, entries.get(one.exposure) if one.exposure is not None else None) for one in listed]
         return site.render(
             request,
             "exposure.html",

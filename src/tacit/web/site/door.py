@@ -63,9 +63,8 @@ class Admission:
             return None
         token = secrets.token_urlsafe(32)
         with self._state.transaction() as connection:
-            connection.execute(
-                "INSERT INTO page_browser VALUES (?, ?)", (_digest(token), datetime.now(UTC).isoformat())
-            )
+            known = _digest(token), datetime.now(UTC).isoformat()
+            connection.execute("INSERT INTO page_browser VALUES (?, ?)", known)
         return token
 
     def knows(self, token: str) -> bool:

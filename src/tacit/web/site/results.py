@@ -188,9 +188,7 @@ class _ResultPages:
         await self._record(page, one)
         if request.method == "POST":
             return Response(status_code=204)
-        return RedirectResponse(
-            self._target(page, one).direct, 303, headers={"Referrer-Policy": "no-referrer"}
-        )
+        return RedirectResponse(self._target(page, one).direct, 303, {"Referrer-Policy": "no-referrer"})
 
     async def picture(self, request: Request) -> Response:
         """A small picture of a result; its bytes are looked at before they are passed on."""
@@ -276,12 +274,10 @@ def _emphasis(query: str) -> Callable[[str], Markup]:
     asked = {word for word in words(query) if word not in STOP_WORDS}
     if not asked:
         return lambda text: Markup(escape(text))
-    found = re.compile(
-        rf"\b({'|'.join(map(re.escape, sorted(asked, key=len, reverse=True)))})", re.IGNORECASE
-    )
+    hits = re.compile(rf"\b({'|'.join(map(re.escape, sorted(asked, key=len, reverse=True)))})", re.IGNORECASE)
 
     def emphasise(text: str) -> Markup:
-        pieces = found.split(text)
+        pieces = hits.split(text)
         return Markup("").join(
             Markup("<b>{}</b>").format(piece) if place % 2 else escape(piece)
             for place, piece in enumerate(pieces)

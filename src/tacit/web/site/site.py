@@ -74,9 +74,8 @@ class Site:
 
     def warm_up(self) -> None:
         """Load what the first search would otherwise wait for."""
-        results = [
-            {"url": one.url, "title": one.title, "snippet": one.snippet} for one in _embedded_search("dog")
-        ]
+        found = _embedded_search("dog")
+        results = [{"url": one.url, "title": one.title, "snippet": one.snippet} for one in found]
         for template in ("base.html", "search_box.html", "sent.html", "results.html"):
             self._environment.get_template(template)
         self.guard.warm_up()

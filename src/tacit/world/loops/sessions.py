@@ -24,9 +24,7 @@ from tacit.world.loops import queries as q
 from tacit.world.loops.randomness import State, below, normal, uniform
 
 # numba reads plain integers, no enumerations.
-_NEED, _ERRAND, _AGAIN, _NEXT, _SPECIALISE, _GENERALISE, _DRIFT, _CORRECT = (
-    int(kind) for kind in q.RecordKind
-)
+_NEED, _ERRAND, _AGAIN, _NEXT, _SPECIALISE, _GENERALISE, _DRIFT, _CORRECT = (int(k) for k in q.RecordKind)
 # Then two steps that are no kind of record: to an earlier query of the session, and to another need.
 _RETURN, _NEW_NEED = len(q.RecordKind), len(q.RecordKind) + 1
 _ASKED_AGAIN, _ERRANDS, _CURIOSITY = 0.31, 0.17, 0.23
