@@ -7,10 +7,13 @@ is ``engine and clicks``: the engine's own list for the query, reranked by relea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from ir_measures import AP, P, nDCG
+from numpy.typing import NDArray
 
-from tacit.evaluate.data import CountedLog, LogPart, Numbers, ReleasedData
+from tacit.evaluate.data import CountedLog, LoggedClicks, LogPart, Numbers, ReleasedData
 from tacit.evaluate.public import EngineLists
 from tacit.evaluate.task import Measured, Measures, Ranked, Task, judge, put_in
 
@@ -39,25 +42,32 @@ class AdhocTrial:
     """Test queries with what was clicked for them."""
 
     def __init__(self, test: LogPart) -> None:
+        self._test = test
         clicks = test.clicks
-        pairs = np.unique(np.stack([clicks.query, clicks.url]), axis=1)
-        self._queries, unit = np.unique(pairs[0], return_inverse=True)
-        self._truth = unit.astype(np.int64), pairs[1]
+        self._all = JudgedClicks(clicks, np.ones(len(clicks.user), np.bool_))
         list_of = np.full(len(test.queries), -1, np.int64)
-        list_of[self._queries] = np.arange(len(self._queries))
-        self._lists = EngineLists(test, self._queries, (list_of[clicks.query], clicks.url, clicks.rank))
-        every, nothing = np.arange(len(self._queries)), ReleasedData({})
+        list_of[self._all.queries] = np.arange(len(self._all.queries))
+        self._lists = EngineLists(test, self._all.queries, (list_of[clicks.query], clicks.url, clicks.rank))
+        every, nothing = np.arange(len(self._all.queries)), ReleasedData({})
         ranked, urls = self._lists.ranked(nothing, every)
-        self._engine = self._judged(ranked, urls)
+        self._engine = self._all.judge(ranked, urls)
 
     def measure(self, released: ReleasedData) -> Measures:
         """The engine's lists reranked by released clicks."""
         lists = self._lists.touched(released)
         ranked, urls = self._lists.ranked(released, lists)
         ranked = Ranked(lists[ranked.unit], ranked.item, ranked.place)
-        found = put_in(self._engine, lists, self._judged(ranked, urls))
+        found = put_in(self._engine, lists, self._all.judge(ranked, urls))
         return {f"engine and clicks: {name}": measured for name, measured in found.items()}
 
-    def _judged(self, ranked: Ranked, urls: Numbers) -> dict[str, Measured]:
-        truth = self._truth[0], urls[self._truth[1]]
-        return judge(ranked, truth, len(self._queries), _MEASURES)
+
+class JudgedClicks:
+    """Distinct queries with a click among some of the clicks, and the urls clicked for each."""
+
+    def __init__(self, clicks: LoggedClicks, which: NDArray[np.bool_]) -> None:
+        pairs = np.unique(np.stack([clicks.query[which], clicks.url[which]]), axis=1)
+        self.queries, unit = np.unique(pairs[0], return_inverse=True)
+        self.unit, self.url = unit.astype(np.int64), pairs[1]
+
+    def judge(self, ranked: Ranked, urls: Numbers) -> Mapping[str, Measured]:
+        return judge(ranked, (self.unit, urls[self.url]), len(self.queries), _MEASURES)

@@ -47,6 +47,7 @@ class SessionSearchTrial:
     """Test sessions with their queries and clicked urls."""
 
     def __init__(self, test: LogPart, discount: float) -> None:
+        self._test = test
         clicks, searches = test.clicks, test.searches
         truth = np.unique(np.stack([clicks.session, clicks.url]), axis=1)
         self._sessions, unit = np.unique(truth[0], return_inverse=True)

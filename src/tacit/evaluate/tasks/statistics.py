@@ -39,6 +39,7 @@ class StatisticsTrial:
     """The original histogram, and the public list's."""
 
     def __init__(self, original: CountedLog) -> None:
+        self._original = original
         table, public = original.tables["queries"], word_shares()
         self._queries = table.column("query")
         counts = np.asarray(table.column("count")).astype(np.float64)

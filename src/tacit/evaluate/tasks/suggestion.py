@@ -43,6 +43,7 @@ class SuggestionTrial:
     """Prefixes of test sessions, each with the different queries that came after it."""
 
     def __init__(self, test: logs.LogPart) -> None:
+        self._test = test
         searches = test.searches
         pairs = np.unique(np.stack(logs.later_queries(searches, logs.WINDOW)), axis=1)
         # a prefix is the place of its last query among the searches
@@ -64,13 +65,17 @@ class SuggestionTrial:
         self._own = self._texts.find(test.queries.texts)
 
     def measure(self, released: logs.ReleasedData) -> Measures:
+        found: dict[str, Measured] = {}
         numbers = released.queries.find_or_add(self._texts.texts)
-        ranked, truth = (
-            self._by_people(released, numbers),
-            (self._truth[0], numbers[self._own][self._truth[1]]),
-        )
-        judged = judge(ranked, truth, len(self._prefixes), _MEASURES)
-        return {f"people and words: {name}": self._by_session(each) for name, each in judged.items()}
+        for way, ranked in self._ways(released, numbers).items():
+            truth = self._truth[0], numbers[self._own][self._truth[1]]
+            for name, judged in judge(ranked, truth, len(self._prefixes), _MEASURES).items():
+                found[f"{way}: {name}"] = self._by_session(judged)
+        return found
+
+    def _ways(self, released: logs.ReleasedData, numbers: logs.Numbers) -> dict[str, Ranked]:
+        """Ranked candidates for each prefix, by the way in which they were found."""
+        return {"people and words": self._by_people(released, numbers)}
 
     def _by_people(self, released: logs.ReleasedData, numbers: logs.Numbers) -> Ranked:
         """Order by people who asked it later, the query's own words, and popularity."""

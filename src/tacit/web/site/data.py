@@ -64,17 +64,7 @@ class _DataPage:
         self._lock = threading.Lock()
 
     def show(self, request: Request) -> Response:
-        site = self._site
-        return site.render(
-            request,
-            "data.html",
-            documents=round(site.guard.topic().documents),
-            requests=sum(site.sent.count().values()),
-            file=str(site.state.path),
-            size=site.state.size(),
-            histories=browser_histories(),
-            job=self._latest,
-        )
+        return self._site.render(request, "data.html", histories=browser_histories(), job=self._latest)
 
     def progress(self, _request: Request) -> Response:
         return JSONResponse(asdict(self._latest or _Import("nothing", finished=True)))
@@ -239,15 +229,8 @@ class _ExposurePage:
         listed = site.sent.all(_ON_A_PAGE, (part - 1) * _ON_A_PAGE)
         entries = site.guard.exposure_entries(sent.exposure for sent in listed if sent.exposure is not None)
         requests = [(one, entries.get(one.exposure) if one.exposure is not None else None) for one in listed]
-        return site.render(
-            request,
-            "exposure.html",
-            disclosed=site.guard.disclosed(),
-            requests=requests,
-            part=part,
-            parts=-(-total // _ON_A_PAGE),
-            total=total,
-        )
+        parts = -(-total // _ON_A_PAGE)
+        return site.render(request, "exposure.html", requests=requests, part=part, parts=parts, total=total)
 
     def text(self, _request: Request) -> Response:
         """List all requests as they left but for keys, each after a line that says when and to whom."""

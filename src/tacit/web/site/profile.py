@@ -37,13 +37,9 @@ class _ProfilePage:
         return self._site.render(
             request,
             "profile.html",
-            documents=guard.topic().documents,
             interests=[one for one in guard.busiest(_BUSIEST) if one.documents >= _SEVERAL],
             found=guard.find(word, limit=_FOUND) if word else None,
             word=word,
-            marks=sorted(guard.sensitive_topics()),
-            concepts=guard.concepts(),
-            confirmed=guard.confirmed,
             history=guard.history(limit=21, offset=older),
             older=older,
             for_all=self._for_all(),
@@ -57,16 +53,8 @@ class _ProfilePage:
         """Show what is sensitive for everybody, what the person marked, and how well it is recognised."""
         guard, for_all = self._site.guard, self._for_all()
         leaves = [one for one in guard.find("", limit=_MOST_TO_MARK) if not one.children]
-        return self._site.render(
-            request,
-            "never_sent.html",
-            concepts=guard.concepts(),
-            confirmed=guard.confirmed,
-            marks=sorted(guard.sensitive_topics()),
-            topics=sorted(
-                (one for one in leaves if not _within(one.label, for_all)), key=lambda one: one.name
-            ),
-        )
+        topics = [one for one in leaves if not _within(one.label, for_all)]
+        return self._site.render(request, "never_sent.html", topics=topics)
 
     def seen(self, _form: FormData) -> Notice:
         """Remember that the person has looked at the list; interests may go out from now on."""

@@ -73,14 +73,7 @@ class _ResultPages:
 
     def front(self, request: Request) -> Response:
         """Show the box, and to a newcomer what to do first."""
-        return self._site.render(
-            request,
-            "front.html",
-            documents=round(self._site.guard.topic().documents),
-            confirmed=self._site.guard.confirmed,
-            requests=sum(self._site.sent.count().values()),
-            engines=[engine for engine in self._site.engines if engine.enabled],
-        )
+        return self._site.render(request, "front.html")
 
     async def search(self, request: Request) -> Response:
         asked = dict(request.query_params)

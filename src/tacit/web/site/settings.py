@@ -39,15 +39,11 @@ class _SettingsPage:
         return site.render(
             request,
             "settings.html",
-            engines=site.engines,
-            given=bool(site.given),
             kinds=KINDS,
-            rules=site.rules.rules,
             actions=list(Action),
             lenses=state.lenses(site.state),
             languages=LANGUAGES,
             safe=SAFE,
-            address=f"http://127.0.0.1:{site.admission.port}{site.admission.place}/search?q=%s",
         )
 
     def change(self, form: FormData) -> Notice:

@@ -142,6 +142,7 @@ class Site:
             form_token=getattr(request.state, "form_token", ""),
             here=request.scope["path"],
             here_again=f"{request.scope['path']}?{request.url.query}",
+            site=self,
             settings=self.settings,
             notice=self._notices.get(key),
             notice_key=key,
