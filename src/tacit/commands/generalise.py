@@ -34,16 +34,9 @@ def generalise(
         Guard(profile, delta=delta, algorithm=algorithm) as guard,
     ):
         found = guard.preview(query) if upstream is None else guard.protect(query, upstream=upstream)
-    summary: dict[str, Any] = {
-        "personalised": found.sent,
-        "decision": found.reason,
-        "exposed": list(found.topics),
-        "hidden": list(found.hidden),
-        "risk": found.risk,
-        "utility": found.utility,
-        "delta": delta,
-        "algorithm": algorithm,
-    }
+    summary: dict[str, Any] = {"personalised": found.sent, "decision": found.reason}
+    summary |= {"exposed": list(found.topics), "hidden": list(found.hidden)}
+    summary |= {"risk": found.risk, "utility": found.utility, "delta": delta, "algorithm": algorithm}
 
     lines = [
         Text(label, "bold green")

@@ -162,21 +162,12 @@ def verify(
 
 def _summary(path: Path, state: LedgerState) -> dict[str, Any]:
     account = state.account
-    return {
-        "ledger": str(path),
-        "label": state.label,
-        "opened": state.opened,
-        "bound_to_log": state.fingerprint is not None,
-        "budget": account.budget.to_dict(),
-        "composition": account.rule.value,
-        "spent": account.spent().to_dict(),
-        "remaining": account.remaining().to_dict(),
-        "entries": state.length,
-        "charges": len(account.charged),
-        "unprotected_releases": len(state.unprotected),
-        "torn": state.torn,
-        "head": state.head,
-    }
+    said: dict[str, Any] = {"ledger": str(path), "label": state.label, "opened": state.opened}
+    said |= {"bound_to_log": state.fingerprint is not None}
+    said |= {"budget": account.budget.to_dict(), "composition": account.rule.value}
+    said |= {"spent": account.spent().to_dict(), "remaining": account.remaining().to_dict()}
+    said |= {"entries": state.length, "charges": len(account.charged)}
+    return said | {"unprotected_releases": len(state.unprotected), "torn": state.torn, "head": state.head}
 
 
 def _bar(name: str, spent: float, budget: float) -> Text:

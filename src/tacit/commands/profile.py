@@ -113,13 +113,9 @@ def protect(
             store.protect(number, sensitivity)
         loaded = store.profile()
     alone = float(loaded.cost[0] / loaded.wealth) if loaded.wealth > 0 else 0.0
-    summary = {
-        "topic": loaded.tree.label(number),
-        "sensitivity": 0.0 if remove else sensitivity,
-        "in_profile": bool(loaded.support[number] > 0),
-        "sensitive_topics": len(loaded.sensitivity),
-        "least_risk": alone,
-    }
+    summary = {"topic": loaded.tree.label(number), "sensitivity": 0.0 if remove else sensitivity}
+    summary |= {"in_profile": bool(loaded.support[number] > 0)}
+    summary |= {"sensitive_topics": len(loaded.sensitivity), "least_risk": alone}
 
     state = "no longer sensitive" if remove else f"sensitive ({sensitivity:g})"
     shown = [f"{loaded.tree.names[number]} is {state}."]

@@ -194,18 +194,11 @@ def reading_people(
         chosen = {q: choice.choice(judged[q]) for q in choice.sample(listed, min(meanings, len(listed)))}
         read = {query: set(choice.sample(sorted(ambient.meanings[m]), reads)) for query, m in chosen.items()}
         history = [page for query in chosen for page in ambient.results[query] if page["id"] in read[query]]
-        by_name[f"reader-{number}"] = [
-            HistoryCase(
-                query,
-                ambient.queries[query],
-                meaning,
-                [page for page in ambient.results[query] if page["id"] not in read[query]],
-                history,
-                frozenset(ambient.meanings[meaning] - read[query]),
-                f"reader-{number}",
-            )
-            for query, meaning in chosen.items()
-        ]
+        cases = by_name[f"reader-{number}"] = []
+        for query, meaning in chosen.items():
+            left = [page for page in ambient.results[query] if page["id"] not in read[query]]
+            relevant, asked = frozenset(ambient.meanings[meaning] - read[query]), ambient.queries[query]
+            cases.append(HistoryCase(query, asked, meaning, left, history, relevant, f"reader-{number}"))
     return by_name
 
 

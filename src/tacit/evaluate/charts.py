@@ -99,14 +99,8 @@ def gains(rows: Rows) -> Chart:
         "y": {"field": "task", "title": None, "axis": {"labelLimit": 110}, "scale": {"domain": tasks}},
         "yOffset": {"field": "budget", "scale": {"domain": budgets}},
     }
-    told = _told(
-        ("task", "task"),
-        ("budget", "release"),
-        ("mechanism", "mechanism"),
-        ("share", "gained", ".1%"),
-        ("low", "from", ".1%"),
-        ("high", "to", ".1%"),
-    )
+    shares = (("share", "gained", ".1%"), ("low", "from", ".1%"), ("high", "to", ".1%"))
+    told = _told(("task", "task"), ("budget", "release"), ("mechanism", "mechanism"), *shares)
     bar = common | {
         "x": _axis("share", "gained over nothing released", scale=scale, axis=axis),
         "color": {"field": "budget", "title": None, "scale": {"domain": budgets, "range": shades}}

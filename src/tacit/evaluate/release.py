@@ -196,16 +196,9 @@ def _about(name: str, log: Path, plan: SweepPlan) -> dict[str, Any]:
     """Describe the sweep for the report."""
     records, users = plan.extent(log)
     prepared = plan.preparation.to_dict()
-    return {
-        "log": name,
-        "records": records,
-        "users": users,
-        "since": prepared["since"],
-        "until": prepared["until"],
-        "sessions": str(plan.preparation.sessions),
-        "folds": plan.folds,
-        "draws": plan.draws,
-    }
+    about = {"log": name, "records": records, "users": users}
+    about |= {bound: prepared[bound] for bound in ("since", "until")}
+    return about | {"sessions": str(plan.preparation.sessions), "folds": plan.folds, "draws": plan.draws}
 
 
 def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitivity) -> Results:

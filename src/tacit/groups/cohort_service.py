@@ -173,15 +173,9 @@ def make_cohorts(
         people = cohorts.people(evidence, key)
         if shown:
             shown.advance(len(evidence))
-    settings = {
-        "kind": "cohorts",
-        "key": key.hex(),
-        "generation": asdict(generation),
-        "ledger": str(charged.path.resolve()) if charged else None,
-        "words": {},
-        "strength": chosen,
-        "generations": 0,
-    }
+    settings: dict[str, Any] = {"kind": "cohorts", "key": key.hex(), "generation": asdict(generation)}
+    settings |= {"ledger": str(charged.path.resolve()) if charged else None}
+    settings |= {"words": {}, "strength": chosen, "generations": 0}
     with atomic_directory(folder, replace=force) as temporary:
         (temporary / "operator").mkdir(mode=0o700)
         with CohortStore.create(temporary / "operator" / FILE, settings) as store:

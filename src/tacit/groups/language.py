@@ -88,16 +88,9 @@ class LanguageAttacker:
         gains = with_groups[0] - without[0]
         drawn = np.random.default_rng(self._seed).choice(gains, (2000, gains.size)).mean(axis=1)
         low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
-        return LanguageAttack(
-            knows,
-            known_terms,
-            gains.size,
-            float(without[0].mean()),
-            float(with_groups[0].mean()),
-            float(gains.mean()),
-            (low, high),
-            *(_surest(*found) for found in (without, with_groups)),
-        )
+        blind, right, gain = (float(each.mean()) for each in (without[0], with_groups[0], gains))
+        surest = (_surest(*found) for found in (without, with_groups))
+        return LanguageAttack(knows, known_terms, gains.size, blind, right, gain, (low, high), *surest)
 
     def _cases(self, rows: NDArray[np.int64], knows: str, known_terms: int, most: int, groups: bool) -> Cases:
         """Collect for some people each nameable term's features, and which terms are theirs."""

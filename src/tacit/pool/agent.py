@@ -410,13 +410,9 @@ class Agent:
         text = request.to_bytes(oblivious.QUERY_SIZE)  # all have one size
         sealed = oblivious.seal_request(await self._key("gateway"), text)
         ticket = secrets.token_hex(16)
-        deposit = {
-            "ticket": ticket,
-            "token": base64.b64encode(token).decode(),
-            "period": period,
-            "leaf": self.leaf,
-            "sealed": base64.b64encode(sealed.data).decode(),
-        }
+        deposit = {"ticket": ticket, "period": period, "leaf": self.leaf}
+        for name, data in (("token", token), ("sealed", sealed.data)):
+            deposit[name] = base64.b64encode(data).decode()
         slot = self._slot()
         said: dict[str, Any] = {"state": "held"}
         try:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -52,16 +53,9 @@ def _between_tabs(batch: pa.RecordBatch, whole_seconds: bool) -> tuple[memoryvie
         if held := pc.sum(pc.match_substring_regex(texts[name], _SEPARATOR)).as_py():
             texts[name] = pc.replace_substring_regex(texts[name], _SEPARATOR, " ")
             replaced += held
-    lines = pc.binary_join_element_wise(
-        texts["user"],
-        texts["query"],
-        _time_texts(batch.column("time"), whole_seconds),
-        pc.cast(batch.column("rank"), pa.string()),
-        pc.binary_join_element_wise(texts["url"], "\n", "", null_handling="replace", null_replacement=""),
-        "\t",
-        null_handling="replace",
-        null_replacement="",
-    )
+    join = partial(pc.binary_join_element_wise, null_handling="replace", null_replacement="")
+    time, rank = _time_texts(batch.column("time"), whole_seconds), pc.cast(batch.column("rank"), pa.string())
+    lines = join(texts["user"], texts["query"], time, rank, join(texts["url"], "\n", ""), "\t")
     _, offsets, data = lines.buffers()
     length = memoryview(offsets).cast("i")[len(lines)]
     return memoryview(data)[:length], replaced

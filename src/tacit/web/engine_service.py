@@ -97,14 +97,10 @@ class EngineService:
                 raise InputError("a topic of the profile is not in this server's taxonomy.") from error
         if person and found:
             order = rerank(order, _mentions([texts[place] for place in order], person))
+        shown = [(place + 1, found[place]) for place in order[:count]]
         return [
-            {
-                "url": found[place].url,
-                "title": found[place].title,
-                "content": found[place].text,
-                "plain_place": place + 1,
-            }
-            for place in order[:count]
+            {"url": one.url, "title": one.title, "content": one.text, "plain_place": place}
+            for place, one in shown
         ]
 
 

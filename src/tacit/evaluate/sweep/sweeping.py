@@ -134,12 +134,8 @@ def run_sweep(
     if users < plan.folds:
         problem = f"{plan.folds} folds of users need as many users; the log has {users}."
         raise InputError(problem, f"Use {'fewer `folds`, or ' * (users > 1)}a log of more people.")
-    shared: dict[str, Any] = {
-        "log": file_digest(log),
-        "folds": plan.folds,
-        "seed": plan.seed,
-        "tasks": sorted(plan.tasks),
-    }
+    shared: dict[str, Any] = {"log": file_digest(log), "folds": plan.folds, "seed": plan.seed}
+    shared["tasks"] = sorted(plan.tasks)
     if plan.judgments is not None:
         shared["judgments"] = plan.judgments.digest
     store = RunStore(folder, shared | plan.preparation.to_dict(), anew=anew)

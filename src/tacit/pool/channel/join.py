@@ -190,16 +190,10 @@ class JoinFile:
         else:
             learns["issuer"] = (self.issuer, "your account, that your agent runs", "token, leaf, text")
         names = ("address", "learns", "never")
-        return {
-            "k": self.rules.k,
-            "window": self.rules.window,
-            "period": self.rules.period,
-            "signed_by": self.identities["pool"],
-            "parties": {party: dict(zip(names, said, strict=True)) for party, said in learns.items()},
-            "together": together,
-            "direct": self.direct,
-            "proof": self.proof,
-        }
+        parties = {party: dict(zip(names, said, strict=True)) for party, said in learns.items()}
+        found = {name: getattr(self.rules, name) for name in ("k", "window", "period")}
+        found |= {"signed_by": self.identities["pool"], "parties": parties, "together": together}
+        return found | {"direct": self.direct, "proof": self.proof}
 
     def write(self, path: Path, identity: Identity, *, force: bool = False) -> None:
         """Sign the file with the pool's identity and write it."""

@@ -291,21 +291,16 @@ class _Run:
 
 
 def simulate(
-    setting: SimulationSetting,
-    population: Population,
-    *,
-    tree: Tree | None = None,
-    advance: Callable[[], None] = lambda: None,
+    setting: SimulationSetting, population: Population, *, advance: Callable[[], None] = lambda: None
 ) -> PoolSimulation:
-    """Run one simulation, over a tree for the people who ask in a window unless one is given."""
+    """Run one simulation, over a tree for the people who ask in a window."""
     stream = draw_stream(setting, population, np.random.default_rng(setting.seed))
     if setting.mode == "paper":
         from tacit.pool.simulation.paper import simulate_paper
 
         return simulate_paper(setting, population, stream, advance)
     asking = stream.asking(setting.window, setting.windows + 1)
-    if tree is None:
-        tree = grow_tree(population.records, population.template, setting.k, float(asking.mean()))
+    tree = grow_tree(population.records, population.template, setting.k, float(asking.mean()))
     run = _Run(setting, stream, tree)
     run.run(advance)
     entries = np.array(run.entries, np.float64).reshape(-1, 3)

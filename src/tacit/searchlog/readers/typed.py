@@ -147,29 +147,21 @@ class DatabaseReader(TableReader):
         path = self._file(source).resolve()
         try:
             if self.name == "sqlite":
-                with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as lite:
-                    names = lite.execute("select name from sqlite_master where type in ('table', 'view')")
-                    yield (
-                        lite.execute,
-                        {
-                            name: {
-                                of[1]: of[2] or "any"
-                                for of in lite.execute(f"pragma table_info({_quoted(name)})")
-                            }
-                            for (name,) in names.fetchall()
-                            if not name.startswith("sqlite_")
-                        },
-                    )
-                return
-            import duckdb
+                opened: Any = contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True))
+                listed = (
+                    "select t.name, c.name, c.type from sqlite_master t, pragma_table_info(t.name) c"
+                    " where t.type in ('table', 'view') and t.name not like 'sqlite~_%' escape '~'"
+                )
+            else:
+                import duckdb
 
-            with duckdb.connect(str(path), read_only=True) as duck:
+                opened = duckdb.connect(str(path), read_only=True)
+                listed = "select table_name, column_name, data_type from duckdb_columns() where not internal"
+            with opened as database:
                 tables: dict[str, dict[str, str]] = {}
-                for table, column, kind in duck.execute(
-                    "select table_name, column_name, data_type from duckdb_columns() where not internal"
-                ).fetchall():
-                    tables.setdefault(table, {})[column] = kind
-                yield duck.execute, tables
+                for table, column, kind in database.execute(listed).fetchall():
+                    tables.setdefault(table, {})[column] = kind or "any"
+                yield database.execute, tables
         except Exception as error:
             if isinstance(error, LogError) or type(error).__module__ not in ("sqlite3", "_duckdb", "duckdb"):
                 raise
