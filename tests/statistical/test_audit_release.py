@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from tests.drawn import SeededRandomness
 import tacit
 from tacit.audit.checks import instead
 from tacit.audit.neighbours import count_pairs
-from tacit.audit.release import attack, audit_release, executable
+from tacit.audit.release import ROUNDS_RUNS, RUNS, attack, audit_release, executable
 from tacit.audit.replicas import Replicas, agreement
+from tacit.commands.audit import Runs
 from tacit.engines import open_engine
 from tacit.release import execution
 from tacit.release.mechanism import Mechanism
@@ -45,6 +47,12 @@ def test_a_shipped_mechanism_holds_and_little_is_left_to_find(
     assert epsilon < form["measured"]["epsilon"] <= form["claimed"]["epsilon"] == claimed
     assert curve < form["measured"]["curve"] <= claimed
     assert {check["name"] for check in form["checks"]} >= {"charges_as_claimed"}
+
+
+def test_as_many_runs_are_said_as_are_made() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "commands" / "audit.md"
+    for said in (str(tacit.audit.__doc__), page.read_text("utf-8"), get_args(Runs)[1].help):
+        assert f"{RUNS:,}" in said and f"{ROUNDS_RUNS:,}" in said
 
 
 def test_replicas_are_separate_runs_and_shared_noise_is_noticed() -> None:

@@ -19,17 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tacit.audit import checks
 from tacit.audit.bounds import ALARM, SHOWN, one_run_epsilon
-from tacit.audit.checks import (
-    OF_NOISE,
-    ExactCheck,
-    adds_as_analysed,
-    checked,
-    exact_checks,
-    failures,
-    require,
-    require_holders,
-)
 from tacit.audit.found import GuardAudit, bar
 from tacit.audit.neighbours import CountedPair, history_of, lettered, log_table
 from tacit.engines import Engine, memory_for, open_engine
@@ -138,10 +129,10 @@ def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting
     more = plan.count(engine, Preparation().apply(joined.union(engine.load(person))))
     if plan.schedule.selection is not None:
         without, having = (each["held"].holdings for each in (counting, more))
-        require_holders(having, without.starts.size)
+        checks.require_holders(having, without.starts.size)
         added = having.items.size - without.items.size
         queries = [part.table for part in plan.schedule] == ["queries"]
-        require(added == 5 or not queries, f"a person with five queries adds {added} items")
+        checks.require(added == 5 or not queries, f"a person with five queries adds {added} items")
         return f"{added} items"
     keys: dict[str, Any] = {}
     for part in plan.schedule:
@@ -151,7 +142,7 @@ def adds_beside(plan: Plan[Any], engine: Engine, joined: Any, counting: Counting
         moved = both.group_by(names).aggregate(count=both["count"].sum())
         rows = engine.table(moved.filter(moved["count"] != 0)).to_pylist()
         keys[part.table] = {tuple(row[name] for name in names): (0, row["count"], False) for row in rows}
-    return adds_as_analysed(plan, CountedPair("log", keys), 1)
+    return checks.adds_as_analysed(plan, CountedPair("log", keys), 1)
 
 
 def histories_for(plan: Plan[Any], engine: Engine, log: Any, number: int) -> list[tuple[str, ...]]:
@@ -213,26 +204,26 @@ def audit_log(
             room = f"there is room for {len(histories)} canaries."
             raise InfeasibleError(room, "Ask for fewer `canaries`.")
         secrets = [Secret(queries, f"{queries[0]} person") for queries in histories]
-        tossed, checks = coins(number), list[ExactCheck]()
+        tossed, came = coins(number), list[checks.ExactCheck]()
 
         def counted(joined: Any, counting: Counting) -> None:
             if settled.mechanism.private:
                 report("counting with one person more")
-                checks.append(checked(adds_beside, settled, engine, joined, counting, at))
-                checks.extend(exact_checks(settled, (), OF_NOISE))
+                came.append(checks.checked(adds_beside, settled, engine, joined, counting, at))
+                came.extend(checks.exact_checks(settled, (), checks.OF_NOISE))
             report("drawing noise")
             if opened is not None:
                 opened.spend(settled.event, "audit")
 
         report("counting")
         right = np.zeros(number, np.bool_)
-        with failures(checks, but=(TacitError, duckdb.Error)):
+        with checks.failures(came, but=(TacitError, duckdb.Error)):
             right = guess(settled, engine, source, secrets, tossed, at=at, real=False, counted=counted)
     paid, guessed = charge or flag("synthetic", synthetic), int(right.sum())
     private, accounts = settled.mechanism.private, accounts_for(settled)[0]
     claimed = settled.epsilon if private else None
     most, epsilon = (one_run_epsilon(each, number, number, settled.delta) for each in (number, guessed))
-    held = [(f"{check.says}.", check.holds, check.found) for check in checks]
+    held = [(f"{check.says}.", check.holds, check.found) for check in came]
     if private:
         # A sound mechanism fails once in a million, and where what δ stands for happens.
         surely = one_run_epsilon(guessed, number, number, 0.0, ALARM) <= settled.epsilon

@@ -21,7 +21,7 @@ Seconds = Annotated[
 ]
 Runs = Annotated[
     int | None,
-    typer.Option(min=64, help="Of each log (default: 100,000; rounds 4·10⁶).", show_default=False),
+    typer.Option(min=64, help="Of each log (default: 100,000; rounds 4,000,000).", show_default=False),
 ]
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write a page (audit.html) here.", show_default=False)

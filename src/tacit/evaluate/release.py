@@ -20,18 +20,7 @@ import pyarrow.parquet as pq
 from tacit.engines import chosen_engine
 from tacit.errors import ParameterError
 from tacit.evaluate.judged import Judgments, is_session_file, load_judgments, log_of_sessions, read_sessions
-from tacit.evaluate.report import write_figures, write_page, write_results
-from tacit.evaluate.report.figures import (
-    advice,
-    all_figures,
-    counted,
-    protection,
-    section_titles,
-    summarise,
-    table_row,
-    task_tables,
-    verdict,
-)
+from tacit.evaluate.report import figures, write_figures, write_page, write_results
 from tacit.evaluate.results import Progress, Results, no_progress
 from tacit.evaluate.sweep.measurements import Measurements
 from tacit.evaluate.sweep.runs import sweep_folder
@@ -163,9 +152,9 @@ def evaluate_release(
                     folder / "report.html",
                     mode=sensitivity.mode,
                     banner=(sensitivity.banner, warns),
-                    price=protection(found),
+                    price=figures.protection(found),
                     note=_UNITS,
-                    titles=section_titles(found),
+                    titles=figures.section_titles(found),
                 )
     return results if to is None else replace(results, page=Path(to) / "report.html")
 
@@ -204,22 +193,22 @@ def _about(name: str, log: Path, plan: SweepPlan) -> dict[str, Any]:
 def results_of(found: Measurements, about: dict[str, Any], sensitivity: Sensitivity) -> Results:
     """The results of a sweep: figures, tables and sentences."""
     people = about["users"] * (about["folds"] - 1) / about["folds"]
-    summary, advised = summarise(found, people), advice(found, about["users"], people)
+    summary, advised = figures.summarise(found, people), figures.advice(found, about["users"], people)
     document = {"about": about, "sensitivity": sensitivity.value, "advice": advised, "summary": summary}
     document["tasks"] = {name: _on_scale(found, name, people) for name in found.tasks}
     document |= {each.name: getattr(found, each.name) for each in fields(found)}
     return Results(
         "release",
         "What privacy costs",
-        f"{about['log']}: {about['records']:,} records of {counted(about['users'])}, {about['folds']} folds "
-        f"by user, {about['draws']} draws of noise for each fold.",
+        f"{about['log']}: {about['records']:,} records of {figures.counted(about['users'])}, "
+        f"{about['folds']} folds by user, {about['draws']} draws of noise for each fold.",
         document,
-        [table_row(found, result) for result in found.results],
-        all_figures(found, about["users"]),
-        task_tables(found),
+        [figures.table_row(found, result) for result in found.results],
+        figures.all_figures(found, about["users"]),
+        figures.task_tables(found),
         summary,
         advised,
-        [each for each in (protection(found), sensitivity.banner) if each],
+        [each for each in (figures.protection(found), sensitivity.banner) if each],
     )
 
 
@@ -242,5 +231,5 @@ def _on_scale(found: Measurements, task: str, people: float) -> dict[str, Any]:
         "nothing": nothing.value if nothing else None,
         "original": original.value if original else None,
         "releases": releases,
-        "verdict": verdict(found, task, people) if nothing and original else None,
+        "verdict": figures.verdict(found, task, people) if nothing and original else None,
     }
