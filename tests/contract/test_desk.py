@@ -23,6 +23,7 @@ from tests.local_server import running
 from tests.release_log import CANARY_QUERY, write_log
 
 from tacit import Ledger, verify
+from tacit.web.desk.actions import ACTIONS, Shelf
 from tacit.web.desk.application import Desk, desk_application, open_desk
 from tacit.web.desk.jobs import Jobs, JobStanding
 from tacit.web.server import bound_socket
@@ -82,6 +83,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_log(folder / "log.parquet")
     monkeypatch.setenv("TACIT_STATE", str(tmp_path / "state"))
     return folder
+
+
+class Noted(dict[str, list[str]]):
+    """A filled form that notes what was asked of it."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked = {*getattr(self, "asked", ()), name}
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_form_has_the_fields_that_its_command_is_made_of(home: Path, name: str) -> None:
+    shelf, form = Shelf(home), ACTIONS[name]
+    vars(shelf).update(raw=["a.csv"], releases={"week-01": {}}, ledgers={"log.ledger": ""})
+    more = {"files": "a.csv", "how": "import", "releases": "week-01", "ledger": "log.ledger", "output": "new"}
+    filled = Noted({each: [value] for each, value in (RELEASE | more).items()})
+    form.words(shelf, filled)
+    fields = {field.name for field in form.fields}
+    assert filled.asked <= fields and fields - filled.asked <= {"log"}  # a plan is judged with its ledger
+    offering = [field for field in form.fields if field.kind in ("choice", "several")]
+    assert all(field.offered(shelf) for field in offering if field.name != "keys")
 
 
 def test_a_release_from_form_to_site(home: Path) -> None:

@@ -165,3 +165,19 @@ def test_wrong_numbers_are_refused_and_a_change_is_undone(page: ServedPage, brow
     page.post(browser, "/undo", notice=notice[1], back="/settings")
     assert page.site.settings.language == ""
     assert "cannot be undone" in page.post(browser, "/undo", notice=notice[1], back="/settings").text
+
+
+def test_the_pages_show_what_the_site_holds(page: ServedPage, browser: httpx.Client) -> None:
+    page.site.guard.sensitive(next(one.label for one in page.site.guard.find("garden")), 1.0)
+    shown = {path: html.unescape(browser.get(path).text) for path in PAGES}
+    assert (
+        "<b>local</b>" in shown["/settings"]
+        and f"{page.site.admission.place}/search?q=%s" in shown["/settings"]
+    )
+    assert str(page.profile) in shown["/data"] and "Nothing has been sent to anyone." in shown["/exposure"]
+    assert shown["/never-sent"].count('<option value="') > 200 and "May be sent again" in shown["/never-sent"]
+    assert "what you marked: " in shown["/profile"] and "engines get your queries alone" in shown["/profile"]
+    assert "Searches go to local." in shown["/"] and "Nothing has left this machine." in shown["/"]
+
+
+PAGES = ("/", "/settings", "/data", "/exposure", "/never-sent", "/profile")

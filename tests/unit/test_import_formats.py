@@ -293,7 +293,8 @@ def test_a_click_of_user_behavior_insights(tmp_path: Path) -> None:
 def test_databases(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "searches.db"
     database: Any = sqlite3.connect(path) if kind == "sqlite" else duckdb.connect(str(path))
-    database.execute("create table other (a integer, b text)")
+    counted = " primary key autoincrement" * (kind == "sqlite")  # which keeps a table of its own
+    database.execute(f"create table other (a integer{counted}, b text)")
     database.execute("create table searches (n integer, person text, query text, time timestamp)")
     database.executemany(
         "insert into searches values (?, ?, ?, ?)",
@@ -314,7 +315,7 @@ def test_databases(tmp_path: Path, kind: str) -> None:
         LogError, match=r"0 tables with the columns of a log\. Its tables: other \(a, b\); searches"
     ):
         imported(path)
-    assert "0 tables" in look_at(path).refusal
+    assert "0 tables" in look_at(path).refusal and "sqlite_sequence" not in look_at(path).refusal
     with pytest.raises(LogError, match="no table absent"):
         imported(path, mapping=mapping, table="absent")
 
