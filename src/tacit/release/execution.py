@@ -11,6 +11,7 @@ with whole thresholds: ``count + X >= least``. A strict comparison with K is ``l
 What a user's weights in adaptive rounds depend on, and what happens to an item: docs/guarantees/adaptive.md.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -386,7 +387,7 @@ def cut_to(
     worth = np.zeros(places.size, np.int64) if scores is None else scores[holdings.items[places]]
     some = list(blocks(np.concatenate([[0], np.cumsum(sizes[longer])])))
     alike = True
-    with ThreadPoolExecutor() as workers:
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
         each: Callable[..., Iterable[tuple[Whole, bool]]] = workers.map if len(some) > 1 else map
         while alike:  # 64 random bits an item; if any of a user's are equal, all are drawn again
             lots = source.words(places.size)

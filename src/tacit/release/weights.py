@@ -3,6 +3,7 @@
 All is in 64-bit integers: values are at most 255·64 < 2^14, so v²·2^32 < 2^60, and 2^31 items sum below 2^59.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ def blocks(starts: Whole) -> Iterator[tuple[slice, slice, Whole]]:
 def in_blocks(work: Callable[[slice], None], size: int) -> None:
     """Do work on so many rows, some at a time, so that what lies beside the result stays small."""
     some = [slice(begin, begin + BLOCK) for begin in range(0, size, BLOCK)]
-    with ThreadPoolExecutor() as workers:
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
         deque((workers.map if len(some) > 1 else map)(work, some), maxlen=0)
 
 

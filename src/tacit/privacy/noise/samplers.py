@@ -10,6 +10,7 @@ No floating-point number is near a sample: every draw is an exact inversion of r
 """
 
 import math
+import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +68,7 @@ def _in_blocks(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64
         block = drawn[start : start + _BLOCK]
         block[:] = draw(block.size, at(source, np.arange(start, start + block.size)))
 
-    with ThreadPoolExecutor() as workers:
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
         every = size > _BLOCK and type(source) is OperatingSystemRandomness
         deque((workers.map if every else map)(fill, range(0, size, _BLOCK)), maxlen=0)
     return drawn

@@ -3,6 +3,7 @@
 Nothing of it is random, and how users and items are numbered does not influence the release.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -158,7 +159,7 @@ def _grouped(who: NDArray[np.int32], what: NDArray[np.int32], users: int) -> Hol
         pairs = each_once(np.repeat(np.arange(sizes.size), sizes) << 32 | what[rows])
         return pairs.astype(np.int32), np.bincount(pairs >> 32, minlength=sizes.size)
 
-    with ThreadPoolExecutor() as workers:
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
         found = [(what[:0], every[:0]), *workers.map(once, blocks(every))]
     items, sizes = (np.concatenate(each) for each in zip(*found, strict=True))
     return Holdings(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), items, 0)
