@@ -23,6 +23,7 @@ from tests.local_server import running
 from tests.release_log import CANARY_QUERY, write_log
 
 from tacit import Ledger, verify
+from tacit.errors import InputError
 from tacit.web.desk.actions import ACTIONS, Shelf
 from tacit.web.desk.application import Desk, desk_application, open_desk
 from tacit.web.desk.jobs import Jobs, JobStanding
@@ -104,6 +105,19 @@ def test_a_form_has_the_fields_that_its_command_is_made_of(home: Path, name: str
     assert filled.asked <= fields and fields - filled.asked <= {"log"}  # a plan is judged with its ledger
     offering = [field for field in form.fields if field.kind in ("choice", "several")]
     assert all(field.offered(shelf) for field in offering if field.name != "keys")
+
+
+def test_what_a_command_would_make_is_not_there_yet(home: Path) -> None:
+    (home / "week-01-audit.html").touch()
+    (home / "week-02").mkdir()
+    shelf, form = Shelf(home), {name: [value] for name, value in RELEASE.items()}
+    vars(shelf).update(raw=["a.csv"])
+    imported, audited = ACTIONS["import"], ACTIONS["audit"]
+    with pytest.raises(InputError, match=r"log\.parquet exists already"):
+        imported.words(shelf, {"files": ["a.csv"], "how": ["import"], "output": ["log"]})
+    with pytest.raises(InputError, match=r"week-01-audit\.html exists already"):
+        audited.words(shelf, form | {"output": ["week-01"]})
+    assert audited.words(shelf, form | {"output": ["week-02"]})[-1] == "week-02-audit.html"
 
 
 def test_a_release_from_form_to_site(home: Path) -> None:

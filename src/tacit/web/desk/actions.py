@@ -177,11 +177,12 @@ def _more(values: Values) -> list[str]:
         raise InputError("more options: a quotation mark is not closed.", "Write it as in a shell.") from None
 
 
-def _output(shelf: Shelf, values: Values, *, may_be_there: bool = False) -> str:
+def _output(shelf: Shelf, values: Values, ending: str = "", *, may_be_there: bool = False) -> str:
     name = one(values, "output")
     if not _OUTPUT.fullmatch(name) or name in _TAKEN:
         problem = "output: name a new folder with letters, digits, points, - and _."
         raise InputError(problem, "Such as week-01.")
+    name = name if name.endswith(ending) else f"{name}{ending}"
     if (shelf.home / name).exists() and not may_be_there:
         raise InputError(f"output: {name} exists already.", "Choose another name.")
     return name
@@ -216,8 +217,7 @@ def _import(shelf: Shelf, values: Values) -> list[str]:
         raise InputError(problem, "They appear here once they lie in the desk's folder.")
     if _chosen(values, "how", ("look", "import")) == "look":
         return ["import", *chosen, "--look", *_more(values)]
-    name = _output(shelf, values)
-    return ["import", *chosen, *_more(values), "-o", name if name.endswith(".parquet") else f"{name}.parquet"]
+    return ["import", *chosen, *_more(values), "-o", _output(shelf, values, ".parquet")]
 
 
 def _plan(_shelf: Shelf, values: Values) -> list[str]:
@@ -244,7 +244,7 @@ def _evaluate(shelf: Shelf, values: Values) -> list[str]:
 
 def _audit(shelf: Shelf, values: Values) -> list[str]:
     paid, log = price(values), _chosen(values, "log", list(shelf.logs))
-    page = f"{_output(shelf, values)}-audit.html"
+    page = _output(shelf, values, "-audit.html")
     return ["audit", "log", one(values, "mechanism"), log, *paid, *_more(values), "-o", page]
 
 
