@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import json
 import random
 import time
@@ -32,6 +33,7 @@ from tacit.pool.server import gateway as gateway_module
 from tacit.pool.server import pool as pool_module
 from tacit.pool.server import relay as relay_module
 from tacit.pool.server import store as store_module
+from tacit.pool.server.issuer import FollowingKeys
 from tacit.pool.server.store import MemoryStore
 
 TOGETHER: list[dict[str, object]] = [{"age": 30 + n, "place": "Redmond"} for n in range(4)]
@@ -489,6 +491,28 @@ def test_a_full_key_gives_way_to_a_new_one(tmp_path: Path, monkeypatch: pytest.M
         assert all(each["guarded"] for each in answers)
 
     run(tmp_path, work)
+
+
+def test_workers_of_an_issuer_go_on_to_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was forked with the keys of the start; one has opened many requests, and announces a new key."""
+
+    async def work() -> None:
+        monkeypatch.setattr(front, "MOST_SEEN", 6)
+        one = FollowingKeys()
+        other = copy.deepcopy(one)
+        first = one.held()[0]
+        for number in range(6):
+            assert await one.first_time(first[0], bytes([number]))
+        newest = one.held()[0]
+        assert newest != first and newest not in other.held()
+        kept = oblivious.GatewayKey(bytes.fromhex(newest[1]), newest[0]).configurations()
+        assert kept == front.public_keys(one.held()) != front.public_keys(other.held())
+        assert newest in await other.secrets()
+        assert await other.first_time(newest[0], b"sealed for it") and other.held() == one.held()
+        assert not await other.first_time(newest[0], b"sealed for it")
+        assert await other.first_time(first[0], b"sealed for the one before")
+
+    asyncio.run(work())
 
 
 def test_a_direct_query_needs_the_word(tmp_path: Path) -> None:

@@ -123,10 +123,36 @@ class IssuerFile:
         return bool(row[0] == digest)
 
 
+class FollowingKeys(KeyRing):
+    """Keys of which each follows from the one before, one way: workers that were forked have the same.
+
+    Who sealed a request for the next key has it from a worker that went on to it: so does who opens it.
+    """
+
+    def _following(self) -> tuple[int, str]:
+        identifier, secret = self.held()[0]
+        told = hashlib.sha256(b"tacit: the next key of an issuer" + bytes.fromhex(secret))
+        return (identifier + 1) % 256, told.hexdigest()
+
+    def _add(self) -> None:
+        if not self._keys:
+            super()._add()
+        else:
+            self._keys = [(*self._following(), set()), *self._keys[:1]]
+
+    async def secrets(self) -> list[tuple[int, str]]:
+        return [*self.held(), self._following()]
+
+    async def first_time(self, identifier: int, digest: bytes) -> bool:
+        if identifier == self._following()[0]:
+            self._add()
+        return self.note(identifier, digest)
+
+
 class Issuer:
     """One worker of an issuer, which has keys for ``ahead`` seconds from now.
 
-    Several workers share one ``ring``, the keys of this start; ``clock`` gives seconds since 1970.
+    Workers that were forked have the same keys; ``clock`` gives seconds since 1970.
     """
 
     def __init__(
@@ -135,14 +161,13 @@ class Issuer:
         identity: Identity,
         file: IssuerFile,
         *,
-        ring: KeyRing | None = None,
         ahead: float = _AHEAD,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if identity.public != join.identities.get("issuer"):
             raise InputError("this is not the identity that the join file names for its issuer.")
         self.join, self.identity, self.file, self.clock = join, identity, file, clock
-        self.ring = ring or KeyRing()
+        self.ring = FollowingKeys()
         self.ahead = min(int(ahead // join.rules.period) + 1, MOST_TOKENS - 1)
         form = {"account": TEXT, "requests": {"type": "object", "maxProperties": MOST_TOKENS}}
         self.endpoints = (Endpoint("/tokens", self.tokens, form),)
