@@ -35,9 +35,8 @@ def named_log(words: Sequence[str]) -> Path | None:
 
 def read_group(log: Path, metadata: Any, group: int, columns: Sequence[str]) -> list[Any]:
     """Read the record batches of a row group, texts as dictionaries."""
-    with import_module("pyarrow.parquet").ParquetFile(
-        log, metadata=metadata, read_dictionary=columns
-    ) as file:
+    parquet = import_module("pyarrow.parquet")
+    with parquet.ParquetFile(log, metadata=metadata, read_dictionary=columns) as file:
         read = file.read_row_group(group, columns, use_threads=False)
     read.validate(full=True)
     return list(read.to_batches())

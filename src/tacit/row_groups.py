@@ -107,20 +107,25 @@ def _alike(parts: Sequence[ByLength]) -> tuple[pa.Array, NDArray[np.int32]]:
     """The different texts of all parts, and which of them each is, of one part after the other."""
     begins = np.cumsum([0, *(len(part.texts) for part in parts)])
     which, known, number = np.empty(begins[-1], np.int32), [pa.array([], pa.string())], 0
-    for length in range(256):
+
+    def of_length(length: int) -> tuple[list[NDArray[np.int64]], list[Any]]:
+        """Where texts of a length are, part by part, and their numbers among those of this length."""
         some = [
             (part.texts[first:end], begin + part.order[first:end])
             for part, begin in zip(parts, begins, strict=False)
             for first, end in [(part.ends[length - 1] if length else 0, part.ends[length])]
             if first < end
         ]
-        if not some:
-            continue
-        coded = pa.chunked_array([each for each, _ in some]).dictionary_encode()
-        for (_, places), codes in zip(some, coded.chunks, strict=True):
-            which[places] = number + np.asarray(codes.indices)
-        known.append(coded.chunks[0].dictionary)
-        number += len(known[-1])
+        coded = pa.chunked_array([each for each, _ in some], pa.string()).dictionary_encode()
+        return [places for _, places in some], coded.chunks if some else []
+
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        each = workers.map if which.size > _TEXTS else map
+        for places, coded in each(of_length, range(256)):
+            for at, codes in zip(places, coded, strict=True):
+                which[at] = number + np.asarray(codes.indices)
+            known += [chunk.dictionary for chunk in coded[:1]]
+            number += len(known[-1]) if coded else 0
     return pa.concat_arrays(known), which
 
 
