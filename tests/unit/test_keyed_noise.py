@@ -52,6 +52,13 @@ def test_an_item_has_its_noise_wherever_it_stands(name: str) -> None:
     assert not np.array_equal(draw(3000, other), whole)
 
 
+def test_items_beyond_a_block_have_noise_of_their_own() -> None:
+    names, source = items((1 << 16) + 40), KeyedRandomness(KEY, "e")
+    whole = discrete_gaussian(90, len(names), source.addressed("t", names))
+    last = discrete_gaussian(90, 40, source.addressed("t", names[-40:]))
+    assert np.array_equal(whole[-40:], last) and not np.array_equal(whole[:40], last)
+
+
 def chances(name: str) -> dict[int, float]:
     """What the samplers' pages say of the values that a table of frequencies can hold."""
     if name == "Laplace":

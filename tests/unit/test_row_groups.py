@@ -103,7 +103,7 @@ def test_texts_numbered_ahead_are_the_ones_that_were_read(log: Path) -> None:
         batches = list(work_through(log, ["user", "query"], lambda batch: batch))
         ahead = [each.result() for each in head_start.numbered]
         assert [len(each) for each in ahead] == [1, 1]
-        for name in ("user", "query"):
+        for name in ("query", "user"):  # not in the order in which they were numbered
             texts = pa.chunked_array([batch.column(name) for batch in batches])
             known, which = encoded(texts)
             assert known.take(pa.array(which)).to_pylist() == texts.to_pylist()
