@@ -50,3 +50,4 @@ class Drawn:
             return cls.stream.bits(n_bytes) if n_bytes >= 0 else cls.from_the_system(source, n_bytes)
 
         OperatingSystemRandomness.bits = bits  # type: ignore[method-assign]
+        OperatingSystemRandomness.unordered = False  # a stream has an order

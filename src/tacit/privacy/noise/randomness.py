@@ -40,6 +40,9 @@ class OperatingSystemRandomness(RandomSource):
     Nothing is kept that a second thread, or the child of a fork, could hand out again.
     """
 
+    unordered = True
+    """Whether it may be asked by several threads at once: no order of its bits means anything."""
+
     def bits(self, n_bytes: int) -> bytes:
         """``n_bytes`` bytes of fresh random bits."""
         if n_bytes < 0:

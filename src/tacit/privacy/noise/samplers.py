@@ -69,7 +69,7 @@ def _in_blocks(draw: _Draw, size: int, source: RandomSource) -> NDArray[np.int64
         block[:] = draw(block.size, at(source, np.arange(start, start + block.size)))
 
     with ThreadPoolExecutor(os.cpu_count()) as workers:
-        every = size > _BLOCK and type(source) is OperatingSystemRandomness
+        every = size > _BLOCK and isinstance(source, OperatingSystemRandomness) and source.unordered
         deque((workers.map if every else map)(fill, range(0, size, _BLOCK)), maxlen=0)
     return drawn
 
